@@ -1,0 +1,1 @@
+//! Handles tokens and keys.

@@ -1,0 +1,1 @@
+//! Lets the stages of a call meet.

@@ -1,0 +1,1 @@
+//! Reads adapter manifests.

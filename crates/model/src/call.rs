@@ -1,0 +1,56 @@
+//! The envelope of a call: everything that must be known to decide it, record it and replay it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::clock::Timestamp;
+use crate::grade::ApprovalMode;
+use crate::ids::{CallId, CapabilityId, DecisionId, Generation, RunId, SessionId, TraceId};
+use crate::item::ItemKey;
+use crate::principal::Principal;
+
+pub const ENVELOPE_VERSION: &str = "toolgate.call.v1";
+
+/// Which versions of everything were in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lineage {
+    pub generation: Generation,
+    pub catalogue_hash: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition_hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<String>,
+    pub policy_hash: String,
+    pub gateway_version: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub envelope_version: String,
+    pub call_id: CallId,
+    pub run_id: RunId,
+    pub trace_id: TraceId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// The name the caller used, whatever rendering it was.
+    pub asked_name: String,
+    /// Absent while the name is not resolved, and for ever if it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_key: Option<ItemKey>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability_id: Option<CapabilityId>,
+    pub args: Value,
+    pub args_hash: String,
+    /// Who acts for whom, outermost first.
+    pub principal_chain: Vec<Principal>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_effective: Option<ApprovalMode>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_decision_id: Option<DecisionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+    pub dry_run: bool,
+    pub started_at: Timestamp,
+    pub deadline: Timestamp,
+    pub lineage: Lineage,
+}

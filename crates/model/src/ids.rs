@@ -1,0 +1,144 @@
+//! Names that cannot be mixed up: one type for each kind of id.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+
+/// Declares a string newtype; with a prefix, also a maker of fresh ids that sort by time.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident $(, $prefix:literal)?) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes an id that was made elsewhere.
+            pub fn from_string(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            $(
+            /// A fresh id: 48 bits of time, then randomness no caller can guess.
+            pub fn fresh(at: Timestamp) -> Self {
+                Self(format!("{}{}", $prefix, fresh_hex(at)))
+            }
+            )?
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+id!(
+    /// One request to use a tool.
+    CallId, "call_"
+);
+id!(
+    /// One bounded piece of work by a caller.
+    RunId, "run_"
+);
+id!(
+    /// One line of history: the opening and closing of a call.
+    RecordId, "rec_"
+);
+id!(
+    /// One question put to a human.
+    ApprovalId, "apr_"
+);
+id!(
+    /// One answer of the policy.
+    DecisionId, "dec_"
+);
+id!(
+    /// A W3C trace id: 32 hexadecimal digits.
+    TraceId, ""
+);
+id!(
+    /// A name for an artifact that cannot be guessed.
+    Handle, "art_"
+);
+id!(
+    /// One caller connection. Never an authentication.
+    SessionId
+);
+id!(
+    /// The configured name of one external system.
+    UpstreamName
+);
+id!(
+    /// A business operation a manifest allows, such as `payments.issue_refund`.
+    CapabilityId
+);
+id!(
+    /// Content address of stored bytes: SHA-256 in hexadecimal.
+    ArtifactId
+);
+
+impl SessionId {
+    /// A fresh session id: 122 random bits, nothing else, so that it tells a reader nothing.
+    pub fn random() -> Self {
+        Self(uuid::Uuid::new_v4().simple().to_string())
+    }
+}
+
+/// A numbered state of the catalogue.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Generation(pub u64);
+
+impl fmt::Display for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn fresh_hex(at: Timestamp) -> String {
+    let millis = u64::try_from(at.as_millis()).unwrap_or_default();
+    let seconds = millis / 1000;
+    let nanos = u32::try_from(millis % 1000).unwrap_or_default() * 1_000_000;
+    let timestamp = uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos);
+    uuid::Uuid::new_v7(timestamp).simple().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_ids_sort_after_earlier_ones() {
+        let early = CallId::fresh(Timestamp::from_millis(1_000));
+        let late = CallId::fresh(Timestamp::from_millis(2_000));
+        assert!(early < late, "{early} {late}");
+    }
+
+    #[test]
+    fn ids_of_one_instant_differ() {
+        let at = Timestamp::from_millis(5);
+        assert_ne!(Handle::fresh(at), Handle::fresh(at));
+    }
+
+    #[test]
+    fn an_id_is_a_bare_string_on_paper() {
+        let id = UpstreamName::from_string("demo");
+        assert_eq!(serde_json::to_string(&id).unwrap(), r#""demo""#);
+    }
+}

@@ -1,0 +1,44 @@
+//! The nouns every other crate speaks in: ids, items, cards, calls, results, faults, secrets, time.
+//!
+//! No I/O, no async, no decisions. A type is here when at least two crates must agree on it or when
+//! it is written down (record, artifact, envelope); what one crate alone needs stays there.
+
+pub mod answer;
+pub mod approval;
+pub mod artifact;
+pub mod call;
+pub mod canonical;
+pub mod card;
+pub mod clock;
+pub mod decision;
+pub mod fault;
+pub mod grade;
+pub mod ids;
+pub mod item;
+pub mod limits;
+pub mod principal;
+pub mod record;
+pub mod result;
+pub mod run;
+pub mod secret;
+pub mod tool_error;
+
+pub use answer::Answer;
+pub use approval::{Approval, ApprovalState};
+pub use artifact::{ArtifactKind, ArtifactRef, Selector, View};
+pub use call::{Call, Lineage};
+pub use card::Card;
+pub use clock::{Clock, Timestamp};
+pub use decision::{Decision, DecisionAction};
+pub use fault::{Code, ErrorKind, Fault, NextAction, Side, Violation};
+pub use grade::{ApprovalMode, CapClass, Class, Effect, ReplayRule};
+pub use ids::{
+    ApprovalId, ArtifactId, CallId, CapabilityId, DecisionId, Generation, Handle, RecordId, RunId,
+    SessionId, TraceId, UpstreamName,
+};
+pub use item::{EffectClaim, Finding, Hints, Item, ItemIds, ItemKey, ItemKind, Severity};
+pub use principal::{Caller, Principal, PrincipalKind};
+pub use record::{Record, RecordStatus};
+pub use result::{CallResult, CallStatus, Outcome};
+pub use secret::Secret;
+pub use tool_error::ToolError;

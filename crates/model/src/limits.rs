@@ -1,0 +1,34 @@
+//! Bounds that more than one crate must agree on. Bounds of one crate stand in that crate.
+
+use std::time::Duration;
+
+/// One frame on a pipe or one HTTP body.
+pub const FRAME_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Nesting of any JSON a peer sends.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// Objects, arrays and leaves of one message together.
+pub const JSON_NODES_MAX: usize = 200_000;
+/// The client's message of a fault.
+pub const FAULT_MESSAGE_CHARS_MAX: usize = 256;
+/// Errors listed for one invalid value.
+pub const VIOLATIONS_MAX: usize = 20;
+/// The summary of a result.
+pub const SUMMARY_CHARS_MAX: usize = 500;
+/// Facts taken from one result.
+pub const FACTS_MAX: usize = 20;
+/// Text of a result that reaches the model as it is.
+pub const INLINE_CHARS_DEFAULT: usize = 2_000;
+/// One answer of an upstream, before anything is cut.
+pub const RESULT_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// One page of a view.
+pub const VIEW_CHARS_MAX: usize = 8_000;
+/// How long a call may take when nobody says otherwise.
+pub const CALL_TIMEOUT_DEFAULT: Duration = Duration::from_mins(1);
+/// How long a question to a human stays open.
+pub const APPROVAL_TTL_DEFAULT: Duration = Duration::from_mins(15);
+/// How long an idempotency key is remembered.
+pub const DEDUP_WINDOW_DEFAULT: Duration = Duration::from_hours(24);
+/// Calls of one principal on one tool within a minute.
+pub const CALLS_PER_MINUTE_DEFAULT: u32 = 600;
+/// Pages followed when an upstream lists its tools.
+pub const LIST_PAGES_MAX: usize = 100;

@@ -1,0 +1,73 @@
+//! Who acts, and for whom.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::SessionId;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrincipalKind {
+    User,
+    Service,
+    Agent,
+    Automation,
+}
+
+impl PrincipalKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Service => "service",
+            Self::Agent => "agent",
+            Self::Automation => "automation",
+        }
+    }
+}
+
+/// Somebody or something that can be held to account.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Principal {
+    pub kind: PrincipalKind,
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+}
+
+impl Principal {
+    pub fn user(id: impl Into<String>) -> Self {
+        Self { kind: PrincipalKind::User, id: id.into(), tenant_id: None }
+    }
+
+    pub fn agent(id: impl Into<String>) -> Self {
+        Self { kind: PrincipalKind::Agent, id: id.into(), tenant_id: None }
+    }
+}
+
+impl std::fmt::Display for Principal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.kind.as_str(), self.id)
+    }
+}
+
+/// The other end of a request, after authentication.
+///
+/// Made by `auth` alone in the running product; everything behind it trusts the principal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caller {
+    pub principal: Principal,
+    pub session: Option<SessionId>,
+    /// What the client calls itself. A claim: shown and recorded, never decided on.
+    pub client: Option<String>,
+}
+
+impl Caller {
+    pub fn new(principal: Principal) -> Self {
+        Self { principal, session: None, client: None }
+    }
+
+    /// Who acts for whom, outermost first: the person or service, then the agent software.
+    pub fn chain(&self) -> Vec<Principal> {
+        let agent = self.client.as_ref().map(Principal::agent);
+        std::iter::once(self.principal.clone()).chain(agent).collect()
+    }
+}

@@ -1,0 +1,97 @@
+//! The envelope of a result: what happened, in a form that records, cards and planners share.
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::{ArtifactRef, View};
+use crate::fault::Fault;
+use crate::ids::{ApprovalId, CallId, CapabilityId, DecisionId, RunId, TraceId};
+
+pub const ENVELOPE_VERSION: &str = "toolgate.result.v1";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    Completed,
+    Failed,
+    Paused,
+    Rejected,
+    Cancelled,
+}
+
+impl CallStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Paused => "paused",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Ok,
+    Partial,
+    Error,
+}
+
+/// How the model's copy was cleaned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cleaning {
+    pub profile: String,
+    pub version: u32,
+    /// Strings that differ from what the upstream sent.
+    pub changed_leaves: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metrics {
+    pub latency_ms: u64,
+    /// Time spent waiting for the upstream.
+    pub upstream_ms: u64,
+    pub retry_count: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    pub upstream: String,
+    pub tool: String,
+    pub protocol: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallResult {
+    pub envelope_version: String,
+    pub call_id: CallId,
+    pub run_id: RunId,
+    pub trace_id: TraceId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability_id: Option<CapabilityId>,
+    pub status: CallStatus,
+    pub outcome: Outcome,
+    /// At most 500 characters.
+    pub summary: String,
+    /// The summary leaves something out.
+    pub lossy: bool,
+    pub facts: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactRef>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<View>,
+    /// SHA-256 of the raw answer, before cleaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_decision_id: Option<DecisionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<ApprovalId>,
+    pub deduplicated: bool,
+    pub cleaning: Cleaning,
+    pub metrics: Metrics,
+    pub provenance: Provenance,
+}

@@ -1,0 +1,1 @@
+//! The only maker of a Permit.

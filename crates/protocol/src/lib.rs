@@ -1,0 +1,1 @@
+//! JSON-RPC and every MCP revision, sans I/O.

@@ -1,0 +1,1 @@
+//! Ranks tools for a query.

@@ -1,0 +1,1 @@
+//! Talks to clients and people.

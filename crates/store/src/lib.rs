@@ -1,0 +1,1 @@
+//! Speaks SQL and keeps artifacts.

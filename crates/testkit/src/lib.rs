@@ -1,0 +1,1 @@
+//! Fakes the world for tests.

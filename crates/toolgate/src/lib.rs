@@ -1,0 +1,1 @@
+//! The gate between AI agents and their tools.

@@ -1,0 +1,1 @@
+//! Opens connections to tools, and only against a Permit.
