@@ -1,1 +1,18 @@
-//! JSON-RPC and every MCP revision, sans I/O.
+//! JSON-RPC and the MCP revisions, as plain functions over bytes.
+//!
+//! Sockets, pipes and timers live in `server` and `upstream`; wire shapes never leave this crate:
+//! [`decode`] turns bytes into requests, [`encode`] turns answers into bytes, [`peer`] does both
+//! for the side that asks.
+
+pub mod decode;
+pub mod encode;
+pub mod frame;
+pub mod jsonrpc;
+pub mod peer;
+pub mod revision;
+pub mod sse;
+pub mod strict;
+
+pub use decode::{Ask, Incoming, Request};
+pub use jsonrpc::{Id, Message, Refusal, RpcError};
+pub use revision::Revision;

@@ -1,0 +1,208 @@
+//! The JSON-RPC 2.0 envelope: what every MCP message is, whatever it says.
+
+use model::Fault;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::strict;
+
+pub const PARSE_ERROR: i64 = -32700;
+pub const INVALID_REQUEST: i64 = -32600;
+pub const METHOD_NOT_FOUND: i64 = -32601;
+pub const INVALID_PARAMS: i64 = -32602;
+pub const INTERNAL_ERROR: i64 = -32603;
+/// 2026-07-28: the mirrored HTTP headers and the body disagree.
+pub const HEADER_MISMATCH: i64 = -32020;
+/// 2026-07-28: a revision this server does not speak.
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// A request id exactly as the client wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Id {
+    Number(i64),
+    Text(String),
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RpcError {
+    pub code: i64,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    #[must_use]
+    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+        self.data = Some(data.into());
+        self
+    }
+
+    /// A fault in the protocol channel: the same words and machine code a tool error carries.
+    pub fn from_fault(code: i64, fault: &Fault) -> Self {
+        Self::new(code, fault.message.clone()).with_data(fault.to_client_json())
+    }
+}
+
+/// A message that must not be acted on, and the error to send back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// Absent when the message was too broken to carry one.
+    pub id: Option<Id>,
+    pub error: RpcError,
+}
+
+impl Refusal {
+    pub fn new(id: Option<Id>, code: i64, message: impl Into<String>) -> Self {
+        Self { id, error: RpcError::new(code, message) }
+    }
+}
+
+/// One message of either side, before its method is looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    Request { id: Id, method: String, params: Map<String, Value> },
+    Notification { method: String, params: Map<String, Value> },
+    Response { id: Id, outcome: Result<Value, RpcError> },
+}
+
+/// Reads one message or, from clients of the revision that had them, one batch.
+pub fn read(bytes: &[u8]) -> Result<Vec<Result<Message, Refusal>>, Refusal> {
+    let value = strict::parse(bytes)
+        .map_err(|error| Refusal::new(None, PARSE_ERROR, format!("unreadable JSON: {error}")))?;
+    match value {
+        Value::Array(items) if items.is_empty() => {
+            Err(Refusal::new(None, INVALID_REQUEST, "an empty batch asks for nothing"))
+        }
+        Value::Array(items) => Ok(items.into_iter().map(read_one).collect()),
+        single => Ok(vec![read_one(single)]),
+    }
+}
+
+fn read_one(value: Value) -> Result<Message, Refusal> {
+    let Value::Object(mut object) = value else {
+        return Err(Refusal::new(None, INVALID_REQUEST, "a message must be a JSON object"));
+    };
+    let id = read_id(&mut object)?;
+    let refuse = |message: &str| Refusal::new(id.clone(), INVALID_REQUEST, message);
+    if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(refuse("`jsonrpc` must be \"2.0\""));
+    }
+    match (object.remove("method"), id.clone()) {
+        (Some(Value::String(method)), id) => {
+            let params = match object.remove("params") {
+                None | Some(Value::Null) => Map::new(),
+                Some(Value::Object(params)) => params,
+                Some(_) => return Err(refuse("`params` must be an object")),
+            };
+            Ok(match id {
+                Some(id) => Message::Request { id, method, params },
+                None => Message::Notification { method, params },
+            })
+        }
+        (Some(_), _) => Err(refuse("`method` must be a string")),
+        (None, Some(id)) => read_response(id, object),
+        (None, None) => Err(refuse("a message needs a `method`, or an `id` with a result")),
+    }
+}
+
+fn read_id(object: &mut Map<String, Value>) -> Result<Option<Id>, Refusal> {
+    match object.remove("id") {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(Id::Text(text))),
+        Some(Value::Number(number)) if number.is_i64() => Ok(number.as_i64().map(Id::Number)),
+        Some(_) => {
+            Err(Refusal::new(None, INVALID_REQUEST, "`id` must be a string or a whole number"))
+        }
+    }
+}
+
+fn read_response(id: Id, mut object: Map<String, Value>) -> Result<Message, Refusal> {
+    let outcome = match (object.remove("result"), object.remove("error")) {
+        (Some(result), None) => Ok(result),
+        (None, Some(error)) => Err(serde_json::from_value(error).map_err(|_not_an_error| {
+            Refusal::new(Some(id.clone()), INVALID_REQUEST, "`error` needs a code and a message")
+        })?),
+        _ => {
+            let message = "a response has either a `result` or an `error`";
+            return Err(Refusal::new(Some(id), INVALID_REQUEST, message));
+        }
+    };
+    Ok(Message::Response { id, outcome })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check_refused(text: &str, code: i64, wanted: &str) {
+        let refusal = match read(text.as_bytes()) {
+            Err(refusal) => refusal,
+            Ok(messages) => messages.into_iter().next().unwrap().unwrap_err(),
+        };
+        assert_eq!(refusal.error.code, code, "{text}");
+        assert!(refusal.error.message.contains(wanted), "{text}: {}", refusal.error.message);
+    }
+
+    #[test]
+    fn malformed_envelopes_say_what_is_wrong() {
+        check_refused("{", PARSE_ERROR, "unreadable JSON");
+        check_refused("[]", INVALID_REQUEST, "empty batch");
+        check_refused("7", INVALID_REQUEST, "must be a JSON object");
+        check_refused(r#"{"id":1,"method":"ping"}"#, INVALID_REQUEST, "jsonrpc");
+        check_refused(r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#, INVALID_REQUEST, "`id`");
+        check_refused(r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#, INVALID_REQUEST, "`id`");
+        check_refused(r#"{"jsonrpc":"2.0","id":1,"method":7}"#, INVALID_REQUEST, "`method`");
+        check_refused(
+            r#"{"jsonrpc":"2.0","id":1,"method":"a","params":[]}"#,
+            INVALID_REQUEST,
+            "`params`",
+        );
+        check_refused(r#"{"jsonrpc":"2.0"}"#, INVALID_REQUEST, "needs a `method`");
+        check_refused(
+            r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#,
+            INVALID_REQUEST,
+            "either",
+        );
+        check_refused(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, INVALID_REQUEST, "`error`");
+    }
+
+    #[test]
+    fn a_refusal_names_the_request_it_is_about() {
+        let text = br#"{"jsonrpc":"1.0","id":"seven","method":"ping"}"#;
+        let refusal = read(text).unwrap().remove(0).unwrap_err();
+        assert_eq!(refusal.id, Some(Id::Text("seven".to_owned())));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            drop(read(&bytes));
+        }
+
+        #[test]
+        fn ids_come_back_as_written(number in any::<i64>(), text in ".{0,20}") {
+            for id in [Id::Number(number), Id::Text(text)] {
+                let line = format!(r#"{{"jsonrpc":"2.0","method":"x","id":{}}}"#, serde_json::to_string(&id).unwrap());
+                let read = read(line.as_bytes()).unwrap().remove(0).unwrap();
+                let Message::Request { id: got, .. } = read else { panic!("not a request") };
+                prop_assert_eq!(got, id);
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! JSON as a gate must read it: one meaning per text, and bounded.
+//!
+//! Duplicate keys, NUL in keys, deep nesting and crowds of nodes are refused here, before anything
+//! else looks at a message, so that what was judged and what is forwarded cannot differ.
+
+use std::cell::Cell;
+use std::fmt;
+
+use model::limits;
+use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Why a text is no acceptable JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct JsonError(String);
+
+/// Reads exactly one JSON value from all of `bytes`.
+pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
+    if bytes.len() > limits::FRAME_BYTES_MAX {
+        return Err(JsonError(format!(
+            "message of {} bytes is larger than the limit of {}",
+            bytes.len(),
+            limits::FRAME_BYTES_MAX
+        )));
+    }
+    let nodes = Cell::new(0);
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = Strict { depth: 0, nodes: &nodes }
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
+    value.map_err(|error| JsonError(error.to_string()))
+}
+
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    depth: usize,
+    nodes: &'a Cell<usize>,
+}
+
+impl Strict<'_> {
+    fn deeper<E: de::Error>(self) -> Result<Self, E> {
+        if self.depth >= limits::JSON_DEPTH_MAX {
+            return Err(E::custom(format_args!(
+                "nesting deeper than {} levels",
+                limits::JSON_DEPTH_MAX
+            )));
+        }
+        Ok(Self { depth: self.depth + 1, ..self })
+    }
+
+    fn count<E: de::Error>(self) -> Result<(), E> {
+        self.nodes.set(self.nodes.get() + 1);
+        if self.nodes.get() > limits::JSON_NODES_MAX {
+            return Err(E::custom(format_args!("more than {} values", limits::JSON_NODES_MAX)));
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.count()?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let deeper = self.deeper()?;
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(deeper)? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let deeper = self.deeper()?;
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if key.contains('\0') {
+                return Err(de::Error::custom("NUL character in an object key"));
+            }
+            if object.contains_key(&key) {
+                let key = model::fault::one_line(&key, 64);
+                return Err(de::Error::custom(format_args!("duplicate key `{key}`")));
+            }
+            let value = entries.next_value_seed(deeper)?;
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: &str, wanted: &str) {
+        let error = parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+
+    #[test]
+    fn ambiguous_or_endless_json_is_refused() {
+        check(r#"{"a":1,"a":2}"#, "duplicate key `a`");
+        check(r#"{"x":{"a":1,"\u0061":2}}"#, "duplicate key `a`");
+        check("{\"a\\u0000b\":1}", "NUL character");
+        check(&"[".repeat(65), "nesting deeper than 64");
+        check(&format!("{}1{}", "[".repeat(65), "]".repeat(65)), "nesting deeper than 64");
+        check("[1,]", "trailing comma");
+        check("1 2", "trailing characters");
+        check("", "EOF");
+        check("1e999", "out of range");
+        check(&format!("[{}1]", "1,".repeat(limits::JSON_NODES_MAX)), "more than");
+        check(&format!("\"{}\"", "x".repeat(limits::FRAME_BYTES_MAX)), "larger than the limit");
+    }
+
+    #[test]
+    fn the_deepest_allowed_nesting_is_read() {
+        let text = format!("{}1{}", "[".repeat(64), "]".repeat(64));
+        assert!(parse(text.as_bytes()).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let strict = parse(&bytes);
+            let lax = serde_json::from_slice::<Value>(&bytes);
+            // What we accept, everybody else reads the same way.
+            if let Ok(value) = strict {
+                prop_assert_eq!(value, lax.unwrap());
+            }
+        }
+
+        #[test]
+        fn key_order_survives(keys in proptest::collection::hash_set("[a-z]{1,4}", 0..20)) {
+            let body = keys.iter().map(|key| format!("\"{key}\":0")).collect::<Vec<_>>().join(",");
+            let text = format!("{{{body}}}");
+            prop_assert_eq!(parse(text.as_bytes()).unwrap().to_string(), text);
+        }
+    }
+}
