@@ -37,7 +37,7 @@ pub use ids::{
     SessionId, TraceId, UpstreamName,
 };
 pub use item::{EffectClaim, Finding, Hints, Item, ItemIds, ItemKey, ItemKind, Severity};
-pub use principal::{Caller, Principal, PrincipalKind};
+pub use principal::{Caller, Grant, Principal, PrincipalKind};
 pub use record::{Record, RecordStatus};
 pub use result::{CallResult, CallStatus, Outcome};
 pub use secret::Secret;

@@ -49,6 +49,23 @@ impl std::fmt::Display for Principal {
     }
 }
 
+/// A named permission somebody holds, optionally only within a scope such as `/workspace/*`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Grant {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+impl Grant {
+    /// Reads `name` or `name:scope`; an empty scope is no scope.
+    pub fn read(text: &str) -> Self {
+        let (name, scope) = text.split_once(':').unwrap_or((text, ""));
+        let scope = (!scope.is_empty()).then(|| scope.to_owned());
+        Self { name: name.to_owned(), scope }
+    }
+}
+
 /// The other end of a request, after authentication.
 ///
 /// Made by `auth` alone in the running product; everything behind it trusts the principal.
@@ -58,11 +75,13 @@ pub struct Caller {
     pub session: Option<SessionId>,
     /// What the client calls itself. A claim: shown and recorded, never decided on.
     pub client: Option<String>,
+    /// What the principal may use at all. Nothing granted means nothing that asks for a grant.
+    pub grants: Vec<Grant>,
 }
 
 impl Caller {
     pub fn new(principal: Principal) -> Self {
-        Self { principal, session: None, client: None }
+        Self { principal, session: None, client: None, grants: Vec::new() }
     }
 
     /// Who acts for whom, outermost first: the person or service, then the agent software.

@@ -1,0 +1,134 @@
+//! Facts and rules in, a verdict out. Whatever cannot be decided is denied.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::{Authorizer, Decision as CedarDecision, PolicyId, Response};
+use model::{Code, Decision, DecisionAction, Fault};
+
+use crate::facts::{self, Facts};
+use crate::permit::Permit;
+use crate::question::Question;
+use crate::rules::Rules;
+
+/// What was decided, and the way on.
+#[derive(Debug)]
+pub struct Verdict {
+    pub decision: Decision,
+    pub way: Way,
+}
+
+#[derive(Debug)]
+pub enum Way {
+    /// The call may be made.
+    Go(Permit),
+    /// A human must say yes first.
+    Ask(Question),
+    /// The call is refused.
+    No(Fault),
+}
+
+/// Decides one call.
+pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
+    let ruling = rule(rules, "call", facts);
+    let gate = facts.capability.and_then(|capability| capability.requires_gate.clone());
+    let gate = gate.or(ruling.gate).filter(|_| ruling.allowed);
+    let action = match (ruling.allowed, &gate) {
+        (false, _) => DecisionAction::Deny,
+        (true, Some(_)) => DecisionAction::RequireApproval,
+        (true, None) => DecisionAction::Allow,
+    };
+    let decision = Decision {
+        policy_decision_id: facts.decision_id.clone(),
+        action,
+        reason: ruling.reason,
+        matched_rule_ids: ruling.matched,
+        policy_hash: rules.hash().to_owned(),
+        effective_mode: facts.mode(),
+        gate: gate.clone(),
+        inputs_hash: facts.hash(),
+        at: facts.at,
+    };
+    let way = match (action, gate) {
+        (DecisionAction::Allow, _) => Way::Go(permit(facts, &decision)),
+        (DecisionAction::RequireApproval, Some(gate)) => {
+            Way::Ask(Question::make(permit(facts, &decision), facts, rules, gate))
+        }
+        _ => Way::No(refusal(&decision, facts)),
+    };
+    Verdict { decision, way }
+}
+
+/// Whether the caller may know that this tool exists.
+pub fn may_list(rules: &Rules, facts: &Facts<'_>) -> bool {
+    rule(rules, "list", facts).allowed
+}
+
+/// What Cedar said, in our words.
+struct Ruling {
+    allowed: bool,
+    reason: String,
+    matched: Vec<String>,
+    gate: Option<String>,
+}
+
+fn rule(rules: &Rules, action: &str, facts: &Facts<'_>) -> Ruling {
+    let asked = match facts::ask(action, facts) {
+        Ok(asked) => asked,
+        Err(error) => return Ruling::denied(format!("the policy cannot judge this call: {error}")),
+    };
+    let response =
+        Authorizer::new().is_authorized(&asked.request, rules.policies(), &asked.entities);
+    // A rule that fails to evaluate is skipped by Cedar, and a skipped `forbid` would open the gate.
+    if let Some(error) = response.diagnostics().errors().next() {
+        return Ruling::denied(format!("a policy could not be evaluated: {error}"));
+    }
+    Ruling::of(rules, &response)
+}
+
+impl Ruling {
+    fn denied(reason: String) -> Self {
+        Self { allowed: false, reason, matched: Vec::new(), gate: None }
+    }
+
+    fn of(rules: &Rules, response: &Response) -> Self {
+        // Cedar hands the matching rules out in no order; a reader must see the same one each time.
+        let matched: BTreeSet<&PolicyId> = response.diagnostics().reason().collect();
+        let annotation = |key: &str| {
+            matched.iter().find_map(|id| rules.policies().annotation(id, key)).map(str::to_owned)
+        };
+        let allowed = response.decision() == CedarDecision::Allow;
+        let default = match (allowed, matched.is_empty()) {
+            (true, _) => "a policy permits this call",
+            (false, true) => "no policy permits this call",
+            (false, false) => "a policy forbids this call",
+        };
+        Self {
+            allowed,
+            reason: annotation("reason").unwrap_or_else(|| default.to_owned()),
+            gate: annotation("gate"),
+            matched: matched.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+fn permit(facts: &Facts<'_>, decision: &Decision) -> Permit {
+    let capability_id = facts.capability.map(|capability| &capability.capability_id);
+    Permit::make(
+        facts.call_id,
+        &facts.item.key,
+        capability_id,
+        facts.args,
+        facts.effect(),
+        decision,
+    )
+}
+
+fn refusal(decision: &Decision, facts: &Facts<'_>) -> Fault {
+    Fault::new(Code::PolicyDenied, format!("refused by policy: {}", decision.reason))
+        .at(&facts.item.name)
+        .with("policy_decision_id", decision.policy_decision_id.as_str())
+        .with("rules", decision.matched_rule_ids.clone())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Verdicts as rows: rules, a tool, arguments, and what comes out.
+
+use std::time::Duration;
+
+use manifest::Capability;
+use model::{
+    ApprovalState, CallId, Caller, DecisionId, EffectClaim, Hints, Item, ItemIds, ItemKey,
+    ItemKind, Principal, Timestamp, UpstreamName,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn item(name: &str) -> Item {
+    Item {
+        kind: ItemKind::Tool,
+        key: ItemKey {
+            upstream: UpstreamName::from_string("demo"),
+            name: name.to_owned(),
+            kind: ItemKind::Tool,
+        },
+        ids: ItemIds {
+            legacy: String::new(),
+            canonical: String::new(),
+            wire: String::new(),
+            capability: None,
+        },
+        namespace: "payments".to_owned(),
+        name: name.to_owned(),
+        title: None,
+        description: String::new(),
+        input_schema: json!({}),
+        output_schema: None,
+        version: "1".to_owned(),
+        hints: Hints::default(),
+        effect: EffectClaim::UNLISTED,
+        tags: Vec::new(),
+        icons: Vec::new(),
+        shape_hash: String::new(),
+        full_hash: "f".repeat(64),
+        findings: Vec::new(),
+    }
+}
+
+fn capability(extra: &Value) -> Capability {
+    let mut binding = json!({
+        "capability_id": "payments.issue_refund", "tool": "refund",
+        "class": "act", "approval_mode": "destructive",
+    });
+    binding.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    serde_json::from_value(binding).unwrap()
+}
+
+struct World {
+    rules: Rules,
+    item: Item,
+    capability: Option<Capability>,
+    args: Value,
+    caller: Caller,
+    at: Timestamp,
+}
+
+impl World {
+    fn new(rules: &str) -> Self {
+        Self {
+            rules: Rules::parse("test", rules).unwrap(),
+            item: item("refund"),
+            capability: None,
+            args: json!({}),
+            caller: Caller::new(Principal::user("ann")),
+            at: Timestamp::from_millis(1_000),
+        }
+    }
+
+    fn decide(&self) -> Verdict {
+        let call_id = CallId::from_string("call_1");
+        let decision_id = DecisionId::from_string("dec_1");
+        let facts = Facts {
+            call_id: &call_id,
+            decision_id: &decision_id,
+            caller: &self.caller,
+            item: &self.item,
+            capability: self.capability.as_ref(),
+            args: &self.args,
+            at: self.at,
+        };
+        decide(&self.rules, &facts)
+    }
+
+    fn question(&self) -> Question {
+        match self.decide().way {
+            Way::Ask(question) => question,
+            way => panic!("{way:?}"),
+        }
+    }
+}
+
+const ALL: &str = "permit(principal, action, resource);";
+
+#[test]
+fn rules_decide_on_who_what_and_with_which_arguments() {
+    let check = |rules: &str, args: Value, action: DecisionAction| {
+        let world = World { args, ..World::new(rules) };
+        assert_eq!(world.decide().decision.action, action, "{rules}");
+    };
+    let (allow, deny) = (DecisionAction::Allow, DecisionAction::Deny);
+    check("", json!({}), deny);
+    check(ALL, json!({}), allow);
+    check("permit(principal == User::\"ann\", action, resource);", json!({}), allow);
+    check("permit(principal == User::\"bob\", action, resource);", json!({}), deny);
+    check("permit(principal, action == Action::\"call\", resource);", json!({}), allow);
+    check("permit(principal, action == Action::\"list\", resource);", json!({}), deny);
+    check("permit(principal, action, resource in Namespace::\"payments\");", json!({}), allow);
+    check("permit(principal, action, resource in Upstream::\"other\");", json!({}), deny);
+    check("permit(principal, action, resource == Tool::\"demo/refund\");", json!({}), allow);
+    let small = "permit(principal, action, resource) when { context.arguments.amount < 100 };";
+    check(small, json!({"amount": 99}), allow);
+    check(small, json!({"amount": 100}), deny);
+    let decimal = "permit(principal, action, resource) when { context.arguments.amount.lessThan(decimal(\"1.5\")) };";
+    check(decimal, json!({"amount": 1.25}), allow);
+    check(decimal, json!({"amount": 1.75}), deny);
+    let forbid = "permit(principal, action, resource); forbid(principal, action, resource);";
+    check(forbid, json!({}), deny);
+}
+
+#[test]
+fn a_rule_that_cannot_be_evaluated_denies() {
+    let rules = "permit(principal, action, resource);
+                 forbid(principal, action, resource) when { context.arguments.amount > 5 };";
+    let world = World { args: json!({"amount": "lots"}), ..World::new(rules) };
+    let verdict = world.decide();
+    assert_eq!(verdict.decision.action, DecisionAction::Deny);
+    assert!(verdict.decision.reason.contains("could not be evaluated"));
+}
+
+#[test]
+fn a_number_the_policy_cannot_hold_denies() {
+    let world = World { args: json!({"amount": 1e300}), ..World::new(ALL) };
+    assert_eq!(world.decide().decision.action, DecisionAction::Deny);
+}
+
+#[test]
+fn a_refusal_names_the_rule_and_its_reason() {
+    let rules = "@id(\"no-refunds\") @reason(\"refunds are closed today\")
+                 forbid(principal, action, resource);";
+    let Verdict { decision, way } = World::new(rules).decide();
+    assert_eq!(decision.matched_rule_ids, ["no-refunds"]);
+    let Way::No(fault) = way else { panic!("{way:?}") };
+    assert_eq!(fault.code, Code::PolicyDenied);
+    assert_eq!(fault.message, "refused by policy: refunds are closed today");
+}
+
+#[test]
+fn a_manifest_or_a_rule_can_ask_for_a_human() {
+    let by_rule = World::new("@gate(\"OPS\") permit(principal, action, resource);");
+    assert_eq!(by_rule.question().gate(), "OPS");
+    let by_manifest = World {
+        capability: Some(capability(&json!({"requires_gate": "GATE_FINANCE"}))),
+        ..World::new(ALL)
+    };
+    assert_eq!(by_manifest.question().gate(), "GATE_FINANCE");
+    // A gate never turns a refusal into a question.
+    let refused = World { rules: Rules::parse("t", "").unwrap(), ..by_manifest };
+    assert_eq!(refused.decide().decision.action, DecisionAction::Deny);
+}
+
+#[test]
+fn an_approval_releases_the_frozen_call_and_no_other() {
+    let world = || World::new("@gate(\"OPS\") permit(principal, action, resource);");
+    let ttl = Duration::from_mins(1);
+    let mut approval = world().question().put(world().at, ttl);
+    assert_eq!(approval.state, ApprovalState::Pending);
+    let code = |world: &World, approval: &model::Approval, at: Timestamp| {
+        world.question().answered(approval, at).map(|_| ()).map_err(|fault| fault.code)
+    };
+    assert_eq!(code(&world(), &approval, world().at), Err(Code::ApprovalPending));
+    approval.state = ApprovalState::Approved;
+    assert_eq!(code(&world(), &approval, world().at), Ok(()));
+    assert_eq!(code(&world(), &approval, world().at.after(ttl)), Err(Code::ApprovalRejected));
+    let rejected = Err(Code::ApprovalRejected);
+    let other_args = World { args: json!({"a": 1}), ..world() };
+    assert_eq!(code(&other_args, &approval, world().at), rejected);
+    let other_caller = World { caller: Caller::new(Principal::user("bob")), ..world() };
+    assert_eq!(code(&other_caller, &approval, world().at), rejected);
+    let other_policy = World::new("@gate(\"OPS\") permit(principal, action, resource);//");
+    assert_eq!(code(&other_policy, &approval, world().at), rejected);
+    let mut drifted = world();
+    drifted.item.full_hash = "0".repeat(64);
+    assert_eq!(code(&drifted, &approval, world().at), rejected);
+    for state in [ApprovalState::Rejected, ApprovalState::Expired, ApprovalState::Redeemed] {
+        approval.state = state;
+        assert_eq!(code(&world(), &approval, world().at), rejected);
+    }
+}
+
+#[test]
+fn the_production_default_hides_what_no_manifest_declares() {
+    let undeclared = World { rules: Rules::permit_declared(), ..World::new("") };
+    assert_eq!(undeclared.decide().decision.action, DecisionAction::Deny);
+    let declared = World { capability: Some(capability(&json!({}))), ..undeclared };
+    assert_eq!(declared.decide().decision.action, DecisionAction::Allow);
+}
+
+proptest! {
+    /// A server's claims about its own tool change no decision.
+    #[test]
+    fn flipping_every_hint_changes_nothing(
+        read_only: Option<bool>, destructive: Option<bool>, idempotent: Option<bool>, open_world: Option<bool>
+    ) {
+        let rules = "permit(principal, action, resource) when { resource.effect == \"external\" };";
+        let plain = World::new(rules);
+        let mut hinted = World::new(rules);
+        hinted.item.hints = Hints { read_only, destructive, idempotent, open_world, ..Hints::default() };
+        prop_assert_eq!(hinted.decide().decision, plain.decide().decision);
+    }
+}

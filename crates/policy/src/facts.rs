@@ -1,0 +1,175 @@
+//! Everything a decision may rest on, and how it looks to Cedar.
+
+use std::collections::{HashMap, HashSet};
+use std::str::FromStr;
+
+use cedar_policy::{
+    Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression,
+};
+use manifest::Capability;
+use model::{
+    ApprovalMode, CallId, Caller, CapClass, DecisionId, Effect, Item, Principal, PrincipalKind,
+    Timestamp, canonical,
+};
+use serde_json::{Map, Value, json};
+
+/// What is being asked for, by whom, with what.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    pub call_id: &'a CallId,
+    /// The id this decision will be known by.
+    pub decision_id: &'a DecisionId,
+    pub caller: &'a Caller,
+    pub item: &'a Item,
+    /// Absent for a tool no manifest declares: then the worst case holds.
+    pub capability: Option<&'a Capability>,
+    pub args: &'a Value,
+    pub at: Timestamp,
+}
+
+impl Facts<'_> {
+    pub fn class(&self) -> CapClass {
+        self.capability.map_or(CapClass::Act, |capability| capability.class)
+    }
+
+    pub fn mode(&self) -> ApprovalMode {
+        self.capability.map_or(ApprovalMode::Destructive, |capability| capability.approval_mode)
+    }
+
+    pub fn effect(&self) -> Effect {
+        self.capability.map_or(Effect::External, Capability::effect)
+    }
+
+    /// SHA-256 over everything the policy sees, so that a decision can be compared later.
+    pub(crate) fn hash(&self) -> String {
+        canonical::hash(&json!({
+            "principals": self.caller.chain(),
+            "tool": self.item.key,
+            "definition": self.item.full_hash,
+            "capability": self.capability.map(|capability| &capability.capability_id),
+            "class": self.class(),
+            "mode": self.mode(),
+            "effect": self.effect(),
+            "args": self.args,
+        }))
+    }
+}
+
+/// The facts could not be put into Cedar's terms; the call is then denied.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unspeakable(String);
+
+pub(crate) struct Asked {
+    pub(crate) request: Request,
+    pub(crate) entities: Entities,
+}
+
+/// Puts the facts before Cedar: who, what, on which tool, with which arguments.
+pub(crate) fn ask(action: &str, facts: &Facts<'_>) -> Result<Asked, Unspeakable> {
+    let principal = principal(&facts.caller.principal)?;
+    let resource = resource(facts)?;
+    let action = uid("Action", action)?;
+    let context = context(facts)?;
+    let request = Request::new(principal.uid(), action, resource.uid(), context, None);
+    let entities = Entities::from_entities([principal, resource], None);
+    Ok(Asked { request: request.map_err(unspeakable)?, entities: entities.map_err(unspeakable)? })
+}
+
+fn principal(principal: &Principal) -> Result<Entity, Unspeakable> {
+    let kind = match principal.kind {
+        PrincipalKind::User => "User",
+        PrincipalKind::Service => "Service",
+        PrincipalKind::Agent => "Agent",
+        PrincipalKind::Automation => "Automation",
+    };
+    let tenant = principal.tenant_id.clone().unwrap_or_default();
+    let attributes = HashMap::from([("tenant".to_owned(), text(&tenant))]);
+    Entity::new(uid(kind, &principal.id)?, attributes, HashSet::new()).map_err(unspeakable)
+}
+
+fn resource(facts: &Facts<'_>) -> Result<Entity, Unspeakable> {
+    let item = facts.item;
+    let capability = facts.capability.map_or("", |capability| capability.capability_id.as_str());
+    let attributes = HashMap::from([
+        ("name".to_owned(), text(&item.name)),
+        ("upstream".to_owned(), text(item.key.upstream.as_str())),
+        ("namespace".to_owned(), text(&item.namespace)),
+        ("capability".to_owned(), text(capability)),
+        ("declared".to_owned(), RestrictedExpression::new_bool(facts.capability.is_some())),
+        ("class".to_owned(), text(facts.class().as_str())),
+        ("mode".to_owned(), text(facts.mode().as_str())),
+        ("effect".to_owned(), text(facts.effect().as_str())),
+    ]);
+    let parents = HashSet::from([
+        uid("Upstream", item.key.upstream.as_str())?,
+        uid("Namespace", &item.namespace)?,
+    ]);
+    Entity::new(uid("Tool", &item.key.to_string())?, attributes, parents).map_err(unspeakable)
+}
+
+fn context(facts: &Facts<'_>) -> Result<Context, Unspeakable> {
+    let client = facts.caller.client.as_deref().unwrap_or_default();
+    let arguments = match facts.args {
+        Value::Object(arguments) => record(arguments)?,
+        _ => RestrictedExpression::new_record([]).map_err(unspeakable)?,
+    };
+    let now = RestrictedExpression::new_long(facts.at.as_millis());
+    let pairs = [
+        ("arguments".to_owned(), arguments),
+        ("client".to_owned(), text(client)),
+        ("now_ms".to_owned(), now),
+    ];
+    Context::from_pairs(pairs).map_err(unspeakable)
+}
+
+fn uid(kind: &str, id: &str) -> Result<EntityUid, Unspeakable> {
+    let kind = EntityTypeName::from_str(kind).map_err(unspeakable)?;
+    Ok(EntityUid::from_type_name_and_id(kind, EntityId::new(id)))
+}
+
+fn record(object: &Map<String, Value>) -> Result<RestrictedExpression, Unspeakable> {
+    let fields: Result<Vec<_>, Unspeakable> = object
+        .iter()
+        .filter_map(|(key, value)| {
+            expression(value).transpose().map(|value| Ok((key.clone(), value?)))
+        })
+        .collect();
+    RestrictedExpression::new_record(fields?).map_err(unspeakable)
+}
+
+/// A JSON value in Cedar's terms. Cedar has no null: such a field is absent.
+fn expression(value: &Value) -> Result<Option<RestrictedExpression>, Unspeakable> {
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        Value::Bool(value) => RestrictedExpression::new_bool(*value),
+        Value::String(value) => text(value),
+        Value::Number(number) => match number.as_i64() {
+            Some(long) => RestrictedExpression::new_long(long),
+            None => decimal(number)?,
+        },
+        Value::Array(items) => {
+            let items: Result<Vec<_>, _> =
+                items.iter().filter_map(|item| expression(item).transpose()).collect();
+            RestrictedExpression::new_set(items?)
+        }
+        Value::Object(object) => record(object)?,
+    }))
+}
+
+/// Cedar's decimals have four places; a number that does not fit cannot be judged, so it is refused.
+fn decimal(number: &serde_json::Number) -> Result<RestrictedExpression, Unspeakable> {
+    const DECIMAL_MAX: f64 = 922_337_203_685_477.0;
+    match number.as_f64().filter(|value| value.abs() < DECIMAL_MAX) {
+        Some(value) => Ok(RestrictedExpression::new_decimal(format!("{value:.4}"))),
+        None => Err(Unspeakable(format!("number `{number}` is too large to be judged"))),
+    }
+}
+
+fn text(value: &str) -> RestrictedExpression {
+    RestrictedExpression::new_string(value.to_owned())
+}
+
+fn unspeakable(error: impl std::fmt::Display) -> Unspeakable {
+    Unspeakable(error.to_string())
+}

@@ -1,0 +1,106 @@
+//! The first of the two doors: no permit, no upstream.
+
+use model::{ApprovalId, CallId, CapabilityId, Decision, Effect, ItemKey, UpstreamName, canonical};
+use serde_json::Value;
+
+/// Leave to make exactly one call: this tool, these arguments.
+///
+/// A permit carries what was judged, and upstreams send what the permit carries; so what is sent is
+/// what was judged. Only this crate can make one:
+///
+/// ```compile_fail,E0451
+/// use toolgate_policy::Permit;
+/// fn forge(honest: Permit, args: serde_json::Value) -> Permit {
+///     Permit { args, ..honest }
+/// }
+/// ```
+///
+/// The way that does compile goes through [`crate::decide()`]:
+///
+/// ```
+/// use toolgate_policy::{Facts, Permit, Rules, Way, decide};
+/// fn earn(rules: &Rules, facts: &Facts<'_>) -> Option<Permit> {
+///     match decide(rules, facts).way {
+///         Way::Go(permit) => Some(permit),
+///         Way::Ask(_) | Way::No(_) => None,
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Permit {
+    call_id: CallId,
+    key: ItemKey,
+    capability_id: Option<CapabilityId>,
+    args: Value,
+    effect: Effect,
+    decision: Decision,
+    approval_id: Option<ApprovalId>,
+}
+
+impl Permit {
+    pub(crate) fn make(
+        call_id: &CallId,
+        key: &ItemKey,
+        capability_id: Option<&CapabilityId>,
+        args: &Value,
+        effect: Effect,
+        decision: &Decision,
+    ) -> Self {
+        Self {
+            call_id: call_id.clone(),
+            key: key.clone(),
+            capability_id: capability_id.cloned(),
+            args: args.clone(),
+            effect,
+            decision: decision.clone(),
+            approval_id: None,
+        }
+    }
+
+    pub(crate) fn approved_by(mut self, approval_id: ApprovalId) -> Self {
+        self.approval_id = Some(approval_id);
+        self
+    }
+
+    pub fn call_id(&self) -> &CallId {
+        &self.call_id
+    }
+
+    pub fn upstream(&self) -> &UpstreamName {
+        &self.key.upstream
+    }
+
+    /// The tool's name as its upstream spells it.
+    pub fn tool(&self) -> &str {
+        &self.key.name
+    }
+
+    pub fn key(&self) -> &ItemKey {
+        &self.key
+    }
+
+    pub fn capability_id(&self) -> Option<&CapabilityId> {
+        self.capability_id.as_ref()
+    }
+
+    pub fn arguments(&self) -> &Value {
+        &self.args
+    }
+
+    pub fn args_hash(&self) -> String {
+        canonical::hash(&self.args)
+    }
+
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// The human answer that released this call, if one was needed. It must be redeemed once.
+    pub fn approval_id(&self) -> Option<&ApprovalId> {
+        self.approval_id.as_ref()
+    }
+}

@@ -1,0 +1,96 @@
+//! A call that waits for a human, frozen so that the answer releases this call and no other.
+
+use std::time::Duration;
+
+use model::{Approval, ApprovalId, ApprovalState, Code, Fault, Timestamp, canonical};
+use serde_json::json;
+
+use crate::facts::Facts;
+use crate::permit::Permit;
+use crate::rules::Rules;
+
+/// A permit under lock. Only a fitting approval opens it.
+#[derive(Debug)]
+pub struct Question {
+    permit: Permit,
+    gate: String,
+    frozen_hash: String,
+    asked_by: String,
+}
+
+impl Question {
+    pub(crate) fn make(permit: Permit, facts: &Facts<'_>, rules: &Rules, gate: String) -> Self {
+        let frozen_hash = canonical::hash(&json!({
+            "principal": facts.caller.principal,
+            "tool": facts.item.key,
+            "definition": facts.item.full_hash,
+            "args": facts.args,
+            "policy": rules.hash(),
+            "gate": gate,
+        }));
+        Self { permit, gate, frozen_hash, asked_by: facts.caller.principal.to_string() }
+    }
+
+    pub fn gate(&self) -> &str {
+        &self.gate
+    }
+
+    pub fn frozen_hash(&self) -> &str {
+        &self.frozen_hash
+    }
+
+    /// The question as it is put to a human.
+    pub fn put(&self, at: Timestamp, ttl: Duration) -> Approval {
+        Approval {
+            approval_id: ApprovalId::fresh(at),
+            gate: self.gate.clone(),
+            state: ApprovalState::Pending,
+            frozen_hash: self.frozen_hash.clone(),
+            requested_by: self.asked_by.clone(),
+            requested_for: self.permit.call_id().clone(),
+            tool: self.permit.key().to_string(),
+            args: self.permit.arguments().clone(),
+            requested_at: at,
+            expires_at: at.after(ttl),
+            approver: None,
+            answered_at: None,
+            reason: None,
+        }
+    }
+
+    /// Opens the permit if the human said yes to exactly this call and the yes still holds.
+    pub fn answered(self, approval: &Approval, now: Timestamp) -> Result<Permit, Fault> {
+        let refuse = |code: Code, message: &str| {
+            let path = self.permit.key().to_string();
+            Err(Fault::new(code, message)
+                .at(path)
+                .with("approval_id", approval.approval_id.as_str()))
+        };
+        if approval.frozen_hash != self.frozen_hash {
+            return refuse(Code::ApprovalRejected, "the approval was given for another call");
+        }
+        if approval.expires_at <= now {
+            return refuse(
+                Code::ApprovalRejected,
+                "the approval has expired; call again to ask anew",
+            );
+        }
+        match approval.state {
+            ApprovalState::Approved => Ok(self.permit.approved_by(approval.approval_id.clone())),
+            ApprovalState::Pending => {
+                let message = format!(
+                    "this call waits for a human at gate {}: approval {}; make the same call again once it is approved",
+                    self.gate, approval.approval_id
+                );
+                refuse(Code::ApprovalPending, &message)
+            }
+            ApprovalState::Rejected => {
+                let reason = approval.reason.as_deref().unwrap_or("no reason given");
+                refuse(Code::ApprovalRejected, &format!("a human refused this call: {reason}"))
+            }
+            ApprovalState::Expired | ApprovalState::Redeemed => {
+                refuse(Code::ApprovalRejected, "the approval is used up; call again to ask anew")
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A set of Cedar policies, read whole or not at all.
+
+use std::str::FromStr;
+
+use cedar_policy::{Policy, PolicyId, PolicySet};
+use model::canonical;
+
+/// Everything an upstream offers may be called. The default of profile `dev`.
+const PERMIT_ALL: &str = r#"@id("dev-permit-all")
+@reason("the dev profile permits every call")
+permit (principal, action, resource);"#;
+
+/// Only what a manifest declares may be seen or called. The default of profile `production`.
+const PERMIT_DECLARED: &str = r#"@id("production-permit-declared")
+@reason("a reviewed manifest declares this capability")
+permit (principal, action, resource) when { resource.declared };"#;
+
+/// Policies in force, with the hash of the text they were read from.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    policies: PolicySet,
+    hash: String,
+}
+
+/// Policy text that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {message}")]
+pub struct PolicyError {
+    pub file: String,
+    pub message: String,
+}
+
+impl Rules {
+    pub fn permit_all() -> Self {
+        Self::built_in(PERMIT_ALL)
+    }
+
+    pub fn permit_declared() -> Self {
+        Self::built_in(PERMIT_DECLARED)
+    }
+
+    /// Reads policy text. A policy is known by its `@id`, else by its place in the file.
+    pub fn parse(file: &str, text: &str) -> Result<Self, PolicyError> {
+        let refuse = |message: String| PolicyError { file: file.to_owned(), message };
+        let read = PolicySet::from_str(text).map_err(|errors| refuse(describe(text, &errors)))?;
+        if read.templates().next().is_some() {
+            return Err(refuse(
+                "policy templates are not supported; write plain policies".to_owned(),
+            ));
+        }
+        let mut policies = PolicySet::new();
+        for policy in read.policies() {
+            policies.add(named(policy)).map_err(|error| refuse(error.to_string()))?;
+        }
+        Ok(Self { policies, hash: canonical::hash_bytes(text.as_bytes()) })
+    }
+
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    pub(crate) fn policies(&self) -> &PolicySet {
+        &self.policies
+    }
+
+    fn built_in(text: &str) -> Self {
+        // INVARIANT: the built-in texts are read by a test; without them nothing is permitted.
+        Self::parse("built-in", text)
+            .unwrap_or_else(|_| Self { policies: PolicySet::new(), hash: String::new() })
+    }
+}
+
+fn named(policy: &Policy) -> Policy {
+    match policy.annotation("id") {
+        Some(id) => policy.new_id(PolicyId::new(id)),
+        None => policy.clone(),
+    }
+}
+
+/// The first error with its line, in one sentence.
+fn describe(text: &str, errors: &cedar_policy::ParseErrors) -> String {
+    use miette::Diagnostic as _;
+    let mut places = errors.iter().filter_map(|error| Some(error.labels()?.next()?.offset()));
+    let line =
+        places.next().map(|offset| text.bytes().take(offset).filter(|b| *b == b'\n').count() + 1);
+    match line {
+        Some(line) => format!("line {line}: {errors}"),
+        None => errors.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_rules_are_read() {
+        for rules in [Rules::permit_all(), Rules::permit_declared()] {
+            assert_eq!(rules.policies.policies().count(), 1);
+            assert_eq!(rules.hash.len(), 64);
+        }
+    }
+
+    #[test]
+    fn a_mistake_names_the_file_and_the_line() {
+        let check = |text: &str, wanted: &str| {
+            let error = Rules::parse("gate.cedar", text).unwrap_err().to_string();
+            assert!(error.starts_with("gate.cedar: ") && error.contains(wanted), "{error}");
+        };
+        check("permit(principal, action, resource);\n\nforbid(", "line 3");
+        check("permit(principal == ?principal, action, resource);", "templates");
+        check(
+            "@id(\"a\") permit(principal,action,resource);\n@id(\"a\") permit(principal,action,resource);",
+            "a",
+        );
+    }
+}
