@@ -1,0 +1,144 @@
+//! Looking into the past: one record, or a list of them.
+
+use model::{Code, Fault, Record, RecordId, RecordStatus, Timestamp};
+use serde::Serialize;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use crate::database::broken;
+use crate::entry::{self, Entry};
+use crate::store::Store;
+use crate::{limits, prefix};
+
+/// Which records to list; what is absent is not asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordFilter {
+    /// At most 1000, whatever is asked for.
+    pub limit: u32,
+    /// `upstream/name`, or the caller's words if there was no such tool.
+    pub tool: Option<String>,
+    pub status: Option<RecordStatus>,
+    /// As `user:alice`.
+    pub principal: Option<String>,
+    pub run_id: Option<String>,
+    /// Only what came before the line with this number: how to ask for the next page.
+    pub before_seq: Option<i64>,
+}
+
+impl Default for RecordFilter {
+    fn default() -> Self {
+        Self {
+            limit: limits::LINES_DEFAULT,
+            tool: None,
+            status: None,
+            principal: None,
+            run_id: None,
+            before_seq: None,
+        }
+    }
+}
+
+/// A record on one line, as its latest entry has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RecordLine {
+    pub seq: i64,
+    pub record_id: RecordId,
+    pub at: Timestamp,
+    pub tool: String,
+    pub status: RecordStatus,
+    pub principal: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Code>,
+}
+
+impl Store {
+    /// The record with this id, or with a call of this id; the beginning of either is enough.
+    pub async fn record(&self, id: &str) -> Result<Option<Record>, Fault> {
+        let mut reader = self.reader().await?;
+        let Some(record_id) = resolve(&mut reader, id).await? else { return Ok(None) };
+        let body: Option<String> = sqlx::query_scalar(
+            "SELECT body FROM entries WHERE record_id = $1 ORDER BY seq DESC LIMIT 1",
+        )
+        .bind(record_id)
+        .fetch_optional(&mut *reader)
+        .await
+        .map_err(broken)?;
+        body.map(|body| Entry::from_body(&body).map(|entry| entry.record)).transpose()
+    }
+
+    /// Newest first, each record once.
+    pub async fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordLine>, Fault> {
+        let mut reader = self.reader().await?;
+        let rows: Vec<(i64, String)> =
+            query(filter).build_query_as().fetch_all(&mut *reader).await.map_err(broken)?;
+        rows.into_iter().map(|(seq, body)| line(seq, &body)).collect()
+    }
+}
+
+async fn resolve(connection: &mut SqliteConnection, id: &str) -> Result<Option<String>, Fault> {
+    if id.is_empty() {
+        return Ok(None);
+    }
+    let exact = between(connection, id, None).await.map_err(broken)?;
+    if !exact.is_empty() {
+        return prefix::only(id, exact);
+    }
+    let begun = between(connection, id, Some(prefix::end(id))).await.map_err(broken)?;
+    prefix::only(id, begun)
+}
+
+/// Up to two records whose id or call id lies from `first` to before `end`, or is `first`.
+async fn between(
+    connection: &mut SqliteConnection,
+    first: &str,
+    end: Option<String>,
+) -> Result<Vec<String>, sqlx::Error> {
+    let query = match end {
+        None => sqlx::query_scalar(
+            "SELECT record_id FROM entries WHERE record_id = $1 \
+             UNION SELECT record_id FROM entries WHERE call_id = $1 LIMIT 2",
+        ),
+        Some(_) => sqlx::query_scalar(
+            "SELECT record_id FROM entries WHERE record_id >= $1 AND record_id < $2 \
+             UNION SELECT record_id FROM entries WHERE call_id >= $1 AND call_id < $2 LIMIT 2",
+        ),
+    };
+    query.bind(first).bind(end).fetch_all(connection).await
+}
+
+fn query(filter: &RecordFilter) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new(
+        "SELECT seq, body FROM entries WHERE NOT EXISTS (SELECT 1 FROM entries AS later \
+         WHERE later.record_id = entries.record_id AND later.seq > entries.seq)",
+    );
+    let status = filter.status.map(|status| status.as_str().to_owned());
+    let wanted = [
+        (" AND tool = ", filter.tool.clone()),
+        (" AND status = ", status),
+        (" AND principal = ", filter.principal.clone()),
+        (" AND run_id = ", filter.run_id.clone()),
+    ];
+    for (column, value) in wanted {
+        if let Some(value) = value {
+            query.push(column).push_bind(value);
+        }
+    }
+    if let Some(seq) = filter.before_seq {
+        query.push(" AND seq < ").push_bind(seq);
+    }
+    query.push(" ORDER BY seq DESC LIMIT ").push_bind(filter.limit.min(limits::LINES_MAX));
+    query
+}
+
+fn line(seq: i64, body: &str) -> Result<RecordLine, Fault> {
+    let Entry { at, record, .. } = Entry::from_body(body)?;
+    let (tool, principal) = (entry::tool(&record), entry::principal(&record));
+    let (summary, error) = match record.result {
+        Some(result) => (Some(result.summary), result.error.map(|fault| fault.code)),
+        None => (None, None),
+    };
+    let summary = summary.filter(|summary| !summary.is_empty());
+    let Record { record_id, status, .. } = record;
+    Ok(RecordLine { seq, record_id, at, tool, status, principal, summary, error })
+}

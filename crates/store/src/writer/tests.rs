@@ -1,0 +1,133 @@
+//! What the writer promises when items or the database fail.
+
+use super::*;
+use crate::{Config, Store};
+
+/// Any statement as an item.
+struct Raw(&'static str);
+
+impl Write for Raw {
+    type Done = ();
+    const UNWRITTEN: &'static str = "raw could not be written";
+
+    async fn write(
+        &self,
+        connection: &mut SqliteConnection,
+        _now: Timestamp,
+    ) -> Result<(), WriteError> {
+        sqlx::query(self.0).execute(connection).await?;
+        Ok(())
+    }
+}
+
+/// Writes, and then refuses itself.
+struct Regret;
+
+impl Write for Regret {
+    type Done = ();
+    const UNWRITTEN: &'static str = "regret could not be written";
+
+    async fn write(
+        &self,
+        connection: &mut SqliteConnection,
+        now: Timestamp,
+    ) -> Result<(), WriteError> {
+        Raw("INSERT INTO notes VALUES ('regret')").write(connection, now).await?;
+        Err(Fault::new(Code::PolicyDenied, "on second thoughts").into())
+    }
+}
+
+async fn store_with_notes() -> (tempfile::TempDir, Store) {
+    let home = tempfile::tempdir().unwrap();
+    let config = Config { dir: home.path().join("data") };
+    let store = Store::open(&config, Clock::System).await.unwrap();
+    store.write(Raw("CREATE TABLE notes (text TEXT)")).await.unwrap();
+    (home, store)
+}
+
+async fn notes(store: &Store) -> Vec<String> {
+    let mut reader = store.reader().await.unwrap();
+    let notes = sqlx::query_scalar("SELECT text FROM notes ORDER BY text");
+    notes.fetch_all(&mut *reader).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_failing_item_does_not_fail_its_neighbours() {
+    let (_home, store) = store_with_notes().await;
+    // One poll queues all four, so that they meet in one batch.
+    let (first, broken, refused, last) = tokio::join!(
+        store.write(Raw("INSERT INTO notes VALUES ('first')")),
+        store.write(Raw("INSERT INTO nowhere VALUES (1)")),
+        store.write(Regret),
+        store.write(Raw("INSERT INTO notes VALUES ('last')")),
+    );
+    first.unwrap();
+    last.unwrap();
+    let broken = broken.unwrap_err();
+    assert_eq!(
+        (broken.code, broken.message.as_str()),
+        (Code::Internal, "raw could not be written")
+    );
+    assert!(broken.log.unwrap().contains("no such table"));
+    assert_eq!(refused.unwrap_err().code, Code::PolicyDenied);
+    assert_eq!(notes(&store).await, ["first", "last"]);
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_later_writes_go_on() {
+    let (_home, store) = store_with_notes().await;
+    store.write(Raw("PRAGMA max_page_count = 1")).await.unwrap();
+    let big = Raw("INSERT INTO notes VALUES (hex(zeroblob(1000000)))");
+    let fault = store.write(big).await.unwrap_err();
+    assert_eq!(fault.message, "raw could not be written");
+    assert!(fault.log.unwrap().contains("full"));
+    store.write(Raw("INSERT INTO notes VALUES ('small')")).await.unwrap();
+    assert_eq!(notes(&store).await, ["small"]);
+}
+
+#[tokio::test]
+async fn a_deleted_database_takes_no_more_writes() {
+    let (home, store) = store_with_notes().await;
+    std::fs::remove_file(home.path().join("data").join(folder::DATABASE)).unwrap();
+    let fault = store.write(Raw("INSERT INTO notes VALUES ('lost')")).await.unwrap_err();
+    assert!(fault.log.unwrap().contains("was removed or replaced"));
+}
+
+#[tokio::test]
+async fn closing_finishes_what_is_queued_and_refuses_the_rest() {
+    let (home, store) = store_with_notes().await;
+    let (queued, ()) =
+        tokio::join!(store.write(Raw("INSERT INTO notes VALUES ('queued')")), store.close());
+    queued.unwrap();
+    let fault = store.write(Raw("INSERT INTO notes VALUES ('late')")).await.unwrap_err();
+    assert_eq!(fault.code, Code::Internal);
+    store.close().await;
+    let log = home.path().join("data").join("toolgate.db-wal");
+    assert!(!log.exists(), "the log was folded in");
+}
+
+#[tokio::test]
+async fn readers_cannot_write() {
+    let (_home, store) = store_with_notes().await;
+    let mut reader = store.reader().await.unwrap();
+    let error = sqlx::query("DELETE FROM notes").execute(&mut *reader).await.unwrap_err();
+    assert!(error.to_string().contains("readonly"), "{error}");
+}
+
+#[tokio::test]
+async fn connections_are_set_up_to_lose_nothing() {
+    let (home, store) = store_with_notes().await;
+    store.close().await;
+    let path = home.path().join("data").join(folder::DATABASE);
+    let mut connection = database::connect(&path).await.unwrap();
+    let mut check = async |pragma: &'static str, expected: &str| {
+        let value = sqlx::query(pragma).fetch_one(&mut connection).await.unwrap();
+        let value = sqlx::ValueRef::to_owned(&sqlx::Row::try_get_raw(&value, 0).unwrap());
+        let text = sqlx::Value::try_decode_unchecked::<String>(&value).unwrap();
+        assert_eq!(text, expected, "{pragma}");
+    };
+    check("PRAGMA journal_mode", "wal").await;
+    check("PRAGMA synchronous", "2").await;
+    check("PRAGMA foreign_keys", "1").await;
+    check("PRAGMA busy_timeout", "5000").await;
+}

@@ -1,0 +1,160 @@
+//! Idempotency keys: one effect, whoever asks again (CO-85, CO-106, CO-205).
+
+use std::time::Duration;
+
+use model::{Answer, ApprovalState, Code};
+use toolgate_store::{Claim, ClaimEnd, ClaimOutcome, Closing, Opened, Opening, Store, Verdict};
+
+use crate::home::{Home, START, approval, completed, record};
+
+const WINDOW: Duration = Duration::from_hours(24);
+
+fn claim(args_hash: &str) -> Claim {
+    Claim {
+        scope: "acme user:alice payments/refund".to_owned(),
+        key: "ik_1".to_owned(),
+        args_hash: args_hash.to_owned(),
+        expires_at: START.after(WINDOW),
+    }
+}
+
+async fn open(store: &Store, id: &str, claim: Claim) -> Result<Opened, (Code, String)> {
+    let opening = Opening { record: record(id), redeem: None, claim: Some(claim) };
+    store.open_record(opening).await.map_err(|fault| {
+        let state = fault.details.get("state").and_then(|state| state.as_str());
+        (fault.code, state.unwrap_or_default().to_owned())
+    })
+}
+
+async fn close(store: &Store, id: &str, end: ClaimEnd) {
+    let Claim { scope, key, .. } = claim("a");
+    let claim = Some(ClaimOutcome { scope, key, end });
+    store.close_record(Closing { record: completed(id), claim }).await.unwrap();
+}
+
+fn conflict(state: &str) -> Result<Opened, (Code, String)> {
+    Err((Code::IdempotencyConflict, state.to_owned()))
+}
+
+#[tokio::test]
+async fn a_finished_call_gives_its_answer_again() {
+    let home = Home::new();
+    let store = home.open().await;
+    let answer = Answer::structured(serde_json::json!({"refund": 9_007_199_254_740_993_u64}));
+    assert_eq!(open(&store, "1", claim("a")).await, Ok(Opened::Fresh));
+    close(&store, "1", ClaimEnd::Done(answer.clone())).await;
+    assert_eq!(open(&store, "2", claim("a")).await, Ok(Opened::Stored(answer.clone())));
+    store.close().await;
+    let store = home.open().await;
+    store.adopt_unfinished().await.unwrap();
+    assert_eq!(open(&store, "3", claim("a")).await, Ok(Opened::Stored(answer)));
+    assert!(store.record("rec_2").await.unwrap().is_some(), "the repeated call is on record");
+}
+
+#[tokio::test]
+async fn a_repeated_call_leaves_its_approval_unused() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    close(&store, "1", ClaimEnd::Done(Answer::text("done"))).await;
+    let approval = store.ask(approval("1", "frozen")).await.unwrap();
+    let verdict = Verdict { approved: true, approver: "bob".to_owned(), reason: None };
+    store.answer("apr_1", verdict).await.unwrap();
+    let redeem = Some(approval.approval_id);
+    let opening = Opening { record: record("2"), redeem, claim: Some(claim("a")) };
+    assert!(matches!(store.open_record(opening).await, Ok(Opened::Stored(_))));
+    let approval = store.approval("apr_1").await.unwrap().unwrap();
+    assert_eq!(approval.state, ApprovalState::Approved);
+}
+
+#[tokio::test]
+async fn a_key_in_use_is_refused_with_its_state() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    assert_eq!(open(&store, "2", claim("a")).await, conflict("running"));
+    assert_eq!(open(&store, "3", claim("b")).await, conflict("other_args"));
+    close(&store, "1", ClaimEnd::Unknown).await;
+    assert_eq!(open(&store, "4", claim("a")).await, conflict("unknown"));
+    assert_eq!(store.record("rec_2").await.unwrap(), None, "a refused opening leaves no entry");
+}
+
+#[tokio::test]
+async fn keys_of_another_scope_are_other_keys() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    let other = Claim { scope: "acme user:bob payments/refund".to_owned(), ..claim("a") };
+    assert_eq!(open(&store, "2", other).await, Ok(Opened::Fresh));
+}
+
+#[tokio::test]
+async fn a_released_key_is_free() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    close(&store, "1", ClaimEnd::Released).await;
+    assert_eq!(open(&store, "2", claim("b")).await, Ok(Opened::Fresh));
+}
+
+#[tokio::test]
+async fn an_expired_key_is_free_and_its_former_owner_cannot_touch_it() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    home.clock.advance(WINDOW);
+    let renewed = Claim { expires_at: home.clock.now().after(WINDOW), ..claim("b") };
+    assert_eq!(open(&store, "2", renewed.clone()).await, Ok(Opened::Fresh));
+    close(&store, "1", ClaimEnd::Released).await;
+    assert_eq!(open(&store, "3", renewed).await, conflict("running"));
+    let late = store.record("rec_1").await.unwrap().unwrap();
+    assert_eq!(late, completed("1"), "the late closing is on record all the same");
+}
+
+#[tokio::test]
+async fn only_adoption_turns_unfinished_calls_into_unknown_ones() {
+    let home = Home::new();
+    let gateway = home.open().await;
+    open(&gateway, "1", claim("a")).await.unwrap();
+    let reader = home.open().await;
+    assert_eq!(open(&reader, "2", claim("a")).await, conflict("running"));
+    gateway.close().await;
+    let gateway = home.open().await;
+    assert_eq!(gateway.adopt_unfinished().await, Ok(1));
+    assert_eq!(gateway.adopt_unfinished().await, Ok(0));
+    assert_eq!(open(&gateway, "3", claim("a")).await, conflict("unknown"));
+}
+
+#[tokio::test]
+async fn a_refused_redemption_takes_no_key() {
+    let home = Home::new();
+    let store = home.open().await;
+    let redeem = Some(model::ApprovalId::from_string("apr_none"));
+    let opening = Opening { record: record("1"), redeem, claim: Some(claim("a")) };
+    assert_eq!(store.open_record(opening).await.unwrap_err().code, Code::ApprovalRejected);
+    assert_eq!(open(&store, "2", claim("a")).await, Ok(Opened::Fresh));
+}
+
+/// CO-106: of many at once, one makes the call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_equal_calls_one_is_made() {
+    let home = Home::new();
+    let store = home.open().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let store = store.clone();
+        calls.spawn(async move { open(&store, &number.to_string(), claim("a")).await });
+    }
+    let opened = calls.join_all().await;
+    assert_eq!(opened.iter().filter(|opened| **opened == Ok(Opened::Fresh)).count(), 1);
+    assert_eq!(opened.iter().filter(|opened| **opened == conflict("running")).count(), 63);
+}
+
+#[tokio::test]
+async fn a_claim_belongs_to_its_record() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    close(&store, "stranger", ClaimEnd::Done(Answer::text("forged"))).await;
+    assert_eq!(open(&store, "2", claim("a")).await, conflict("running"));
+}

@@ -1,0 +1,153 @@
+//! A data folder for one test, and things to put into it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use model::call::ENVELOPE_VERSION;
+use model::result::{Cleaning, Metrics, Provenance};
+use model::{
+    Approval, ApprovalId, ApprovalState, Call, CallId, CallResult, CallStatus, Clock, Fault,
+    ItemKey, ItemKind, Lineage, Outcome, Principal, Record, RecordId, RecordStatus, RunId,
+    Timestamp, TraceId, UpstreamName,
+};
+use serde_json::json;
+use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
+use tempfile::TempDir;
+use toolgate_store::{Closing, Config, OpenError, Opening, Store};
+
+pub(crate) const START: Timestamp = Timestamp::from_millis(1_763_251_200_000);
+
+pub(crate) struct Home {
+    folder: TempDir,
+    pub(crate) clock: Clock,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), clock: Clock::stopped(START) }
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.dir().join("toolgate.db")
+    }
+
+    pub(crate) async fn try_open(&self) -> Result<Store, OpenError> {
+        Store::open(&Config { dir: self.dir() }, self.clock.clone()).await
+    }
+
+    pub(crate) async fn open(&self) -> Store {
+        self.try_open().await.unwrap()
+    }
+
+    /// A connection that knows none of the store's rules.
+    pub(crate) async fn raw(&self) -> SqliteConnection {
+        let options = SqliteConnectOptions::new().filename(self.database()).create_if_missing(true);
+        options.connect().await.unwrap()
+    }
+}
+
+pub(crate) fn record(id: &str) -> Record {
+    Record {
+        record_id: RecordId::from_string(format!("rec_{id}")),
+        status: RecordStatus::Open,
+        call: call(id),
+        decision: None,
+        approval_id: None,
+        result: None,
+        opened_at: START,
+        closed_at: None,
+        stages: vec!["resolve".to_owned()],
+    }
+}
+
+pub(crate) fn completed(id: &str) -> Record {
+    let status = RecordStatus::Completed;
+    Record { status, result: Some(result(id, None)), closed_at: Some(START), ..record(id) }
+}
+
+pub(crate) fn refused(id: &str, fault: Fault) -> Record {
+    let (status, _) = RecordStatus::of(&fault);
+    Record { status, result: Some(result(id, Some(fault))), closed_at: Some(START), ..record(id) }
+}
+
+pub(crate) fn opening(record: Record) -> Opening {
+    Opening { record, redeem: None, claim: None }
+}
+
+pub(crate) fn closing(record: Record) -> Closing {
+    Closing { record, claim: None }
+}
+
+pub(crate) fn approval(id: &str, frozen_hash: &str) -> Approval {
+    Approval {
+        approval_id: ApprovalId::from_string(format!("apr_{id}")),
+        gate: "refunds".to_owned(),
+        state: ApprovalState::Pending,
+        frozen_hash: frozen_hash.to_owned(),
+        requested_by: "user:alice".to_owned(),
+        requested_for: CallId::from_string("call_1"),
+        tool: "payments/refund".to_owned(),
+        args: json!({"amount": 12, "account": 9_007_199_254_740_993_u64}),
+        requested_at: START,
+        expires_at: START.after(Duration::from_mins(15)),
+        approver: None,
+        answered_at: None,
+        reason: None,
+    }
+}
+
+fn call(id: &str) -> Call {
+    Call {
+        envelope_version: ENVELOPE_VERSION.to_owned(),
+        call_id: CallId::from_string(format!("call_{id}")),
+        run_id: RunId::from_string("run_1"),
+        trace_id: TraceId::from_string("0af7651916cd43dd8448eb211c80319c"),
+        session_id: None,
+        asked_name: "refund".to_owned(),
+        item_key: Some(ItemKey {
+            upstream: UpstreamName::from_string("payments"),
+            name: "refund".to_owned(),
+            kind: ItemKind::Tool,
+        }),
+        capability_id: None,
+        args: json!({"amount": 12.5, "account": 9_007_199_254_740_993_u64}),
+        args_hash: "hash".to_owned(),
+        principal_chain: vec![Principal::user("alice"), Principal::agent("claude")],
+        mode_effective: None,
+        policy_decision_id: None,
+        idempotency_key: None,
+        dry_run: false,
+        started_at: START,
+        deadline: START.after(Duration::from_mins(1)),
+        lineage: Lineage::default(),
+    }
+}
+
+fn result(id: &str, error: Option<Fault>) -> CallResult {
+    CallResult {
+        envelope_version: model::result::ENVELOPE_VERSION.to_owned(),
+        call_id: CallId::from_string(format!("call_{id}")),
+        run_id: RunId::from_string("run_1"),
+        trace_id: TraceId::from_string("0af7651916cd43dd8448eb211c80319c"),
+        capability_id: None,
+        status: CallStatus::Completed,
+        outcome: Outcome::Ok,
+        summary: if error.is_some() { String::new() } else { "12.50 refunded".to_owned() },
+        lossy: false,
+        facts: Vec::new(),
+        artifacts: Vec::new(),
+        views: Vec::new(),
+        result_hash: None,
+        error,
+        policy_decision_id: None,
+        approval_id: None,
+        deduplicated: false,
+        cleaning: Cleaning::default(),
+        metrics: Metrics::default(),
+        provenance: Provenance::default(),
+    }
+}

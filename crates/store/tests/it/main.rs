@@ -1,0 +1,11 @@
+//! The store as the gateway and the command line see it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod approvals;
+mod artifacts;
+mod claims;
+mod home;
+mod lock;
+mod open;
+mod records;

@@ -1,0 +1,227 @@
+//! Records: written, found again, listed, and proof against change.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Code, Fault, Record, RecordStatus};
+use toolgate_store::{Opened, RecordFilter, Store};
+
+use crate::home::{Home, START, closing, completed, opening, record, refused};
+
+async fn lines(store: &Store, filter: RecordFilter) -> Vec<String> {
+    let lines = store.records(&filter).await.unwrap();
+    lines.iter().map(|line| format!("{} {}", line.record_id, line.status)).collect()
+}
+
+async fn filled(home: &Home) -> Store {
+    let store = home.open().await;
+    store.open_record(opening(record("a1"))).await.unwrap();
+    store.close_record(closing(completed("a1"))).await.unwrap();
+    store.open_record(opening(record("a2"))).await.unwrap();
+    let fault = Fault::new(Code::PolicyDenied, "not today");
+    store.close_record(closing(refused("b1", fault))).await.unwrap();
+    store
+}
+
+#[tokio::test]
+async fn a_record_reads_back_as_it_was_closed() {
+    let home = Home::new();
+    let store = filled(&home).await;
+    assert_eq!(store.record("rec_a1").await.unwrap(), Some(completed("a1")));
+    assert_eq!(store.record("rec_a2").await.unwrap(), Some(record("a2")));
+}
+
+#[tokio::test]
+async fn an_id_may_be_cut_short_while_it_is_clear() {
+    let home = Home::new();
+    let store = filled(&home).await;
+    let check = async |id: &str, expected: Result<Option<&str>, Code>| {
+        let found = store.record(id).await.map_err(|fault| fault.code);
+        let found = found.map(|record| record.map(|record| record.record_id.to_string()));
+        assert_eq!(found, expected.map(|id| id.map(str::to_owned)), "{id}");
+    };
+    check("rec_b", Ok(Some("rec_b1"))).await;
+    check("call_a2", Ok(Some("rec_a2"))).await;
+    check("call_b", Ok(Some("rec_b1"))).await;
+    check("rec_a", Err(Code::ArgsInvalid)).await;
+    check("call", Err(Code::ArgsInvalid)).await;
+    check("rec_c", Ok(None)).await;
+    check("a1", Ok(None)).await;
+    check("", Ok(None)).await;
+    check("%", Ok(None)).await;
+    store.close_record(closing(completed("a11"))).await.unwrap();
+    check("rec_a1", Ok(Some("rec_a1"))).await;
+}
+
+#[tokio::test]
+async fn a_list_shows_each_record_once_and_the_newest_first() {
+    let home = Home::new();
+    let store = filled(&home).await;
+    let check = async |filter: RecordFilter, expected: &[&str]| {
+        assert_eq!(lines(&store, filter.clone()).await, expected, "{filter:?}");
+    };
+    let all = RecordFilter::default;
+    check(all(), &["rec_b1 denied", "rec_a2 open", "rec_a1 completed"]).await;
+    check(RecordFilter { limit: 1, ..all() }, &["rec_b1 denied"]).await;
+    let before_seq = Some(3);
+    check(RecordFilter { before_seq, ..all() }, &["rec_a1 completed"]).await;
+    let status = Some(RecordStatus::Open);
+    check(RecordFilter { status, ..all() }, &["rec_a2 open"]).await;
+    let tool = Some("payments/refund".to_owned());
+    let principal = Some("user:alice".to_owned());
+    let run_id = Some("run_1".to_owned());
+    let mine = RecordFilter { tool, principal, run_id, limit: 2, ..all() };
+    check(mine, &["rec_b1 denied", "rec_a2 open"]).await;
+    check(RecordFilter { principal: Some("user:bob".to_owned()), ..all() }, &[]).await;
+    check(RecordFilter { tool: Some("' OR 1=1 --".to_owned()), ..all() }, &[]).await;
+}
+
+#[tokio::test]
+async fn a_line_tells_the_summary_or_the_error() {
+    let home = Home::new();
+    let store = filled(&home).await;
+    let lines = store.records(&RecordFilter::default()).await.unwrap();
+    let told: Vec<_> = lines.iter().map(|line| (line.summary.as_deref(), line.error)).collect();
+    let expected = [(None, Some(Code::PolicyDenied)), (None, None), (Some("12.50 refunded"), None)];
+    assert_eq!(told, expected);
+    assert_eq!((lines[0].at, lines[0].seq), (START, 4));
+}
+
+#[tokio::test]
+async fn an_unresolved_name_is_listed_as_it_was_asked_for() {
+    let home = Home::new();
+    let store = home.open().await;
+    let mut unknown = refused("1", Fault::new(Code::ToolNotFound, "no such tool"));
+    unknown.call.item_key = None;
+    store.close_record(closing(unknown)).await.unwrap();
+    assert_eq!(store.records(&RecordFilter::default()).await.unwrap()[0].tool, "refund");
+}
+
+#[tokio::test]
+async fn everything_is_there_after_reopening() {
+    let home = Home::new();
+    filled(&home).await.close().await;
+    home.clock.advance(Duration::from_hours(1));
+    let store = home.open().await;
+    assert_eq!(lines(&store, RecordFilter::default()).await.len(), 3);
+    store.close_record(closing(completed("a2"))).await.unwrap();
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.first_bad), (5, None));
+}
+
+#[tokio::test]
+async fn a_record_is_durable_when_the_call_returns() {
+    let home = Home::new();
+    let store = home.open().await;
+    store.open_record(opening(record("1"))).await.unwrap();
+    // Neither closed nor dropped: another process sees it all the same.
+    assert_eq!(home.open().await.record("rec_1").await.unwrap(), Some(record("1")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_hundred_writers_keep_one_sound_chain() {
+    let home = Home::new();
+    let store = Arc::new(home.open().await);
+    let writers: Vec<_> = (0..200)
+        .map(|number| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move {
+                let id = number.to_string();
+                assert_eq!(store.open_record(opening(record(&id))).await, Ok(Opened::Fresh));
+                store.close_record(closing(completed(&id))).await.unwrap();
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.first_bad), (400, None));
+}
+
+#[tokio::test]
+async fn entries_can_only_be_added() {
+    let home = Home::new();
+    let _store = filled(&home).await;
+    let mut raw = home.raw().await;
+    for statement in [
+        "UPDATE entries SET status = 'completed' WHERE seq = 4",
+        "DELETE FROM entries WHERE seq = 4",
+        "INSERT OR REPLACE INTO entries SELECT * FROM entries WHERE seq = 1",
+        "INSERT INTO entries SELECT seq + 9, record_id, call_id, phase, at, tool, status, \
+         principal, run_id, body, prev_hash, hash FROM entries WHERE seq = 1",
+    ] {
+        let error = sqlx::query(statement).execute(&mut raw).await.unwrap_err().to_string();
+        assert!(error.contains("entries are append-only"), "{statement}: {error}");
+    }
+}
+
+/// Somebody who can drop the triggers still cannot hide what was done.
+#[tokio::test]
+async fn tampering_shows_in_the_chain() {
+    let check = async |tampering: &'static str, first_bad: Option<i64>| {
+        let home = Home::new();
+        let store = filled(&home).await;
+        let mut raw = home.raw().await;
+        for trigger in ["entries_refuse_update", "entries_refuse_delete", "entries_refuse_gap"] {
+            let drop = sqlx::AssertSqlSafe(format!("DROP TRIGGER {trigger}"));
+            sqlx::query(drop).execute(&mut raw).await.unwrap();
+        }
+        sqlx::query(tampering).execute(&mut raw).await.unwrap();
+        let report = store.verify_chain().await.unwrap();
+        let expected_entries = first_bad.map_or(4, |bad| u64::try_from(bad).unwrap() - 1);
+        assert_eq!(
+            (report.first_bad, report.entries),
+            (first_bad, expected_entries),
+            "{tampering}"
+        );
+    };
+    check("SELECT 1", None).await;
+    check("UPDATE entries SET body = replace(body, '12.5', '99.5') WHERE seq = 2", Some(2)).await;
+    // Canonical JSON would round both numbers to the same one.
+    let digits = "UPDATE entries SET body = replace(body, '740993', '740992') WHERE seq = 3";
+    check(digits, Some(3)).await;
+    check("UPDATE entries SET status = 'completed' WHERE seq = 4", Some(4)).await;
+    check("UPDATE entries SET principal = 'user:bob' WHERE seq = 1", Some(1)).await;
+    check("UPDATE entries SET prev_hash = hash WHERE seq = 3", Some(3)).await;
+    check("UPDATE entries SET body = 'nonsense' WHERE seq = 3", Some(3)).await;
+    check("DELETE FROM entries WHERE seq = 2", Some(2)).await;
+    check("DELETE FROM entries WHERE seq = 1", Some(1)).await;
+}
+
+#[tokio::test]
+async fn the_head_shows_when_the_newest_entries_were_cut_off() {
+    let home = Home::new();
+    let store = filled(&home).await;
+    let before = store.verify_chain().await.unwrap();
+    let mut raw = home.raw().await;
+    sqlx::query("DROP TRIGGER entries_refuse_delete").execute(&mut raw).await.unwrap();
+    sqlx::query("DELETE FROM entries WHERE seq = 4").execute(&mut raw).await.unwrap();
+    let after = store.verify_chain().await.unwrap();
+    assert_eq!(after.first_bad, None, "a shorter chain is a sound chain");
+    assert_ne!(after.head, before.head);
+}
+
+#[tokio::test]
+async fn a_long_chain_is_read_in_pages() {
+    let home = Home::new();
+    let store = home.open().await;
+    let records: Vec<Record> = (0..600).map(|number| completed(&number.to_string())).collect();
+    let mut writes = tokio::task::JoinSet::new();
+    for record in records {
+        let store = store.clone();
+        writes.spawn(async move { store.close_record(closing(record)).await });
+    }
+    assert!(writes.join_all().await.into_iter().all(|written| written.is_ok()));
+    assert_eq!(store.verify_chain().await.unwrap().entries, 600);
+}
+
+#[tokio::test]
+async fn a_closed_store_says_that_the_call_was_not_made() {
+    let home = Home::new();
+    let store = home.open().await;
+    store.close().await;
+    let fault = store.open_record(opening(record("1"))).await.unwrap_err();
+    assert_eq!(fault.code, Code::Internal);
+    assert_eq!(fault.message, "the record could not be written, so the call was not made");
+}
