@@ -1,1 +1,29 @@
-//! The only maker of a Cleared answer.
+//! The only maker of a [`Cleared`] answer: decides what a model may read.
+//!
+//! Two lanes leave here. The evidence lane (hash, blobs) holds what the upstream sent, unaltered;
+//! the model lane (`Cleared`) holds a cleaned and sized copy. Pure: no I/O, no async, no clock;
+//! storing the blobs and finding them again is the caller's work.
+
+mod cleared;
+
+pub mod clear;
+pub mod normalise;
+pub mod refuse;
+pub mod sanitise;
+pub mod view;
+pub mod window;
+
+mod blob;
+mod digest;
+mod json;
+mod limits;
+mod shape;
+
+pub use blob::Blob;
+pub use clear::{Clearing, Rules, Size, clear};
+pub use cleared::Cleared;
+pub use normalise::{Normalised, normalise};
+pub use refuse::{menu, refuse, say};
+pub use sanitise::{Profile, scrub};
+pub use view::{parse_selector, view};
+pub use window::{ContextStore, EventKind, SessionItem, WindowError};

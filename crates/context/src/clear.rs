@@ -1,0 +1,77 @@
+//! What an upstream gave becomes what a model may read.
+//!
+//! The order is the safeguard: hash and digest see the raw answer, size control moves raw bytes to
+//! the evidence lane, and the sanitiser comes last, so that nothing it has not seen goes out.
+
+use model::result::{Cleaning, Provenance};
+use model::{Answer, Handle, View, canonical};
+
+use crate::blob::Blob;
+use crate::cleared::Cleared;
+use crate::digest::digest;
+use crate::sanitise::{Profile, sanitise};
+use crate::shape::{Shaped, shape};
+
+#[derive(Clone, Debug)]
+pub struct Rules<'a> {
+    /// Where the answer comes from, for labels and words to the model.
+    pub source: &'a Provenance,
+    pub profile: Profile,
+    pub size: Size,
+}
+
+/// How much of an answer reaches the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Everything.
+    Whole,
+    /// What is longer than `inline_chars` goes under `handle`, with an excerpt in its place.
+    ///
+    /// Replaces structured content that is too long, so it is not for callers who hold the
+    /// answer against an output schema.
+    Firewall { inline_chars: usize, handle: Handle },
+}
+
+/// An answer ready to go out, and what is to be kept of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clearing {
+    pub cleared: Cleared,
+    /// To be stored under their handles before `cleared` goes out.
+    pub blobs: Vec<Blob>,
+    /// At most 500 characters.
+    pub summary: String,
+    /// The summary leaves something out.
+    pub lossy: bool,
+    pub facts: Vec<String>,
+    /// Ways to look at the first blob.
+    pub views: Vec<View>,
+    pub cleaning: Cleaning,
+    /// SHA-256 of the raw answer.
+    pub result_hash: String,
+}
+
+pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
+    let result_hash = raw_hash(&answer);
+    let digest = digest(&answer.content, answer.structured.as_ref());
+    let Shaped { mut answer, blobs, views } =
+        shape(answer, &rules.source.tool, &rules.size, &digest.summary);
+    let cleaning = sanitise(&mut answer, rules.profile);
+    Clearing {
+        cleared: Cleared::vouch(answer),
+        blobs,
+        summary: digest.summary,
+        lossy: digest.lossy,
+        facts: digest.facts,
+        views,
+        cleaning,
+        result_hash,
+    }
+}
+
+fn raw_hash(answer: &Answer) -> String {
+    // INVARIANT: an answer is JSON already, so it always has a value.
+    canonical::hash(&serde_json::to_value(answer).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

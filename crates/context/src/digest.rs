@@ -1,0 +1,205 @@
+//! What an answer says in short: a summary and a handful of facts.
+//!
+//! Neither is evidence: that is taken from structured content, never from here.
+
+use model::fault::one_line;
+use model::limits::{FACTS_MAX, SUMMARY_CHARS_MAX};
+use serde_json::Value;
+
+use crate::json;
+use crate::limits::{FACT_CHARS_MAX, SUMMARY_BYTES_MAX};
+use crate::sanitise::scrub;
+
+/// Stands for the text of an answer that has none.
+pub(crate) const NO_CONTENT: &str = "(no content)";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Digest {
+    /// Free of control characters, at most 500 characters.
+    pub(crate) summary: String,
+    /// The summary leaves something out.
+    pub(crate) lossy: bool,
+    /// `key: value`, at most twenty: structured keys first, then lines of the text.
+    pub(crate) facts: Vec<String>,
+}
+
+pub(crate) fn digest(content: &[Value], structured: Option<&Value>) -> Digest {
+    let (summary, lossy) = summary(content, structured);
+    Digest { summary: scrub(&summary).into_owned(), lossy, facts: facts(content, structured) }
+}
+
+/// The texts a reader would see, in order: text parts and texts of embedded resources.
+pub(crate) fn texts(content: &[Value]) -> impl Iterator<Item = &str> {
+    content.iter().filter_map(part_text)
+}
+
+fn part_text(part: &Value) -> Option<&str> {
+    match part.get("type")?.as_str()? {
+        "text" => part.get("text")?.as_str(),
+        "resource" => part.get("resource")?.get("text")?.as_str().filter(|text| !text.is_empty()),
+        _ => None,
+    }
+}
+
+fn summary(content: &[Value], structured: Option<&Value>) -> (String, bool) {
+    let mut chars = joined(content);
+    let text: String = chars.by_ref().take(SUMMARY_CHARS_MAX).collect();
+    match structured {
+        _ if !text.is_empty() => (text, chars.next().is_some()),
+        Some(value) if !value.is_null() => structured_summary(value),
+        _ => (NO_CONTENT.to_owned(), false),
+    }
+}
+
+fn joined(content: &[Value]) -> impl Iterator<Item = char> {
+    let separator = |index: usize| (index > 0).then_some('\n');
+    texts(content)
+        .enumerate()
+        .flat_map(move |(index, text)| separator(index).into_iter().chain(text.chars()))
+}
+
+fn structured_summary(value: &Value) -> (String, bool) {
+    let (start, whole) = json::start(value, SUMMARY_BYTES_MAX + 4);
+    let summary: String = start.chars().take(SUMMARY_CHARS_MAX).collect();
+    let lossy = !whole || summary.len() < start.len();
+    (summary, lossy)
+}
+
+fn facts(content: &[Value], structured: Option<&Value>) -> Vec<String> {
+    let keys = structured.and_then(Value::as_object).into_iter().flatten();
+    let fields = keys.filter_map(|(key, value)| field_fact(key, value));
+    // A server that sends structured content repeats it as JSON text, which has no facts to add.
+    let repeats = |text: &str| structured.is_some() && text.trim_start().starts_with(['{', '[']);
+    let lines =
+        texts(content).filter(|text| !repeats(text)).flat_map(str::lines).filter_map(line_fact);
+    let mut facts = Vec::new();
+    for fact in fields.chain(lines) {
+        if facts.len() == FACTS_MAX {
+            break;
+        }
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    }
+    facts
+}
+
+fn field_fact(key: &str, value: &Value) -> Option<String> {
+    let fact = match value {
+        Value::String(text) if text.len() < 4 * FACT_CHARS_MAX => format!("{key}: {text}"),
+        Value::String(_) => return None,
+        other => match json::start(other, 4 * FACT_CHARS_MAX) {
+            (rendered, true) => format!("{key}: {rendered}"),
+            (_, false) => return None,
+        },
+    };
+    short(&fact)
+}
+
+fn line_fact(line: &str) -> Option<String> {
+    let line = line.trim();
+    let (key, value) =
+        line.get(..).filter(|line| line.len() < 4 * FACT_CHARS_MAX)?.split_once(": ")?;
+    if key.trim().is_empty() || value.trim().is_empty() { None } else { short(line) }
+}
+
+fn short(fact: &str) -> Option<String> {
+    let clean = scrub(fact);
+    let brief = clean.chars().nth(FACT_CHARS_MAX - 1).is_none();
+    let fold = |text: &str| {
+        if text.contains(char::is_control) {
+            one_line(text, FACT_CHARS_MAX)
+        } else {
+            text.to_owned()
+        }
+    };
+    brief.then(|| fold(&clean))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn text(text: &str) -> Value {
+        json!({"type": "text", "text": text})
+    }
+
+    /// CW-15, C44: the bound, also with letters of several bytes.
+    #[test]
+    fn a_summary_is_cut_at_500_characters_and_says_so() {
+        let check = |letter: &str, count: usize, lossy: bool| {
+            let digest = digest(&[text(&letter.repeat(count))], None);
+            assert_eq!(digest.summary, letter.repeat(count.min(500)));
+            assert_eq!(digest.lossy, lossy, "{count}");
+        };
+        for letter in ["x", "é", "漢", "🦀"] {
+            check(letter, 499, false);
+            check(letter, 500, false);
+            check(letter, 501, true);
+        }
+    }
+
+    /// CW-19, CW-22
+    #[test]
+    fn texts_are_joined_by_newlines_in_order_with_those_of_resources() {
+        let resource = json!({"type": "resource", "resource": {"uri": "a", "text": "two"}});
+        assert_eq!(
+            digest(&[text("one"), resource, text("three")], None).summary,
+            "one\ntwo\nthree"
+        );
+    }
+
+    #[test]
+    fn without_text_the_summary_is_the_structured_content() {
+        let check = |structured: Option<Value>, summary: &str, lossy: bool| {
+            let digest = digest(&[], structured.as_ref());
+            assert_eq!((digest.summary.as_str(), digest.lossy), (summary, lossy));
+        };
+        check(None, "(no content)", false);
+        check(Some(Value::Null), "(no content)", false);
+        check(Some(json!({"count": 42})), r#"{"count":42}"#, false);
+        check(Some(json!("漢".repeat(600))), &format!("\"{}", "漢".repeat(499)), true);
+    }
+
+    #[test]
+    fn summary_and_facts_carry_no_control_characters() {
+        let digest =
+            digest(&[text("state: \u{1b}[32mok\u{1b}[0m\u{7}")], Some(&json!({"a": "b\nc"})));
+        assert_eq!(digest.summary, "state: ok");
+        assert_eq!(digest.facts, ["a: b c", "state: ok"]);
+    }
+
+    /// CW-26, C27
+    #[test]
+    fn facts_are_structured_keys_then_lines_of_text() {
+        let check = |content: &[Value], structured: Option<Value>, expected: &[&str]| {
+            assert_eq!(digest(content, structured.as_ref()).facts, expected);
+        };
+        check(&[], Some(json!({"count": 42, "status": "done"})), &["count: 42", "status: done"]);
+        check(&[], Some(json!({"z": true, "a": {"b": [1]}})), &["z: true", r#"a: {"b":[1]}"#]);
+        check(
+            &[text("name: x\nno fact\n: none\nat 10:30\n  size: 3 ")],
+            None,
+            &["name: x", "size: 3"],
+        );
+        check(&[text("{\n  \"count\": 42\n}")], Some(json!({"count": 42})), &["count: 42"]);
+        check(&[text("count: 42")], Some(json!({"count": 42})), &["count: 42"]);
+        check(&[text("count: 42")], Some(json!([1])), &["count: 42"]);
+    }
+
+    #[test]
+    fn long_values_are_no_facts_and_twenty_is_enough() {
+        let long = "x".repeat(300);
+        let structured = json!({"long": long, "deep": [long], "ok": 1});
+        assert_eq!(digest(&[text(&format!("line: {long}"))], Some(&structured)).facts, ["ok: 1"]);
+        let check = |value_chars: usize, count: usize| {
+            let line = format!("k: {}", "x".repeat(value_chars));
+            assert_eq!(digest(&[text(&line)], None).facts.len(), count, "{value_chars}");
+        };
+        check(196, 1);
+        check(197, 0);
+        let many = (0..30).map(|n| format!("k{n}: v\n")).collect::<Vec<_>>().concat();
+        assert_eq!(digest(&[text(&many)], None).facts.len(), 20);
+    }
+}

@@ -1,0 +1,89 @@
+//! Measuring JSON and writing the start of it, without building the whole text.
+
+use std::io;
+
+use serde_json::Value;
+
+/// The length of the compact JSON in characters, counted no further than just above `max`.
+pub(crate) fn chars(value: &Value, max: usize) -> usize {
+    let mut counter = Counter { chars: 0, max };
+    let fits = serde_json::to_writer(&mut counter, value).is_ok();
+    if fits { counter.chars } else { max.saturating_add(1) }
+}
+
+/// The compact JSON up to about `bytes_max` bytes, and whether that is all of it.
+pub(crate) fn start(value: &Value, bytes_max: usize) -> (String, bool) {
+    let mut start = Start { bytes: Vec::new(), bytes_max };
+    let whole = serde_json::to_writer(&mut start, value).is_ok();
+    (String::from_utf8_lossy(&start.bytes).into_owned(), whole)
+}
+
+/// The value of a text that is a JSON object or array.
+pub(crate) fn parse_container(text: &str) -> Option<Value> {
+    text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// One step of an RFC 6901 pointer, escaped.
+pub(crate) fn pointer_token(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+struct Counter {
+    chars: usize,
+    max: usize,
+}
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.chars += bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        if self.chars > self.max { Err(full()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Start {
+    bytes: Vec<u8>,
+    bytes_max: usize,
+}
+
+impl io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.bytes_max.saturating_sub(self.bytes.len());
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.bytes.extend_from_slice(taken);
+        if taken.len() < bytes.len() { Err(full()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn full() -> io::Error {
+    io::Error::other("no more room")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_count_is_that_of_the_compact_text_and_stops_above_the_bound() {
+        let check = |value: Value, max: usize, expected: usize| {
+            assert_eq!(chars(&value, max), expected, "{value}");
+        };
+        check(json!({"a": [1, true]}), 100, 14);
+        check(json!("häß"), 100, 5);
+        check(json!("x".repeat(1000)), 100, 101);
+    }
+
+    #[test]
+    fn the_start_of_a_long_value_says_that_it_is_cut() {
+        assert_eq!(start(&json!({"a": 1}), 50), (r#"{"a":1}"#.to_owned(), true));
+        assert_eq!(start(&json!("abcdef"), 4), ("\"abc".to_owned(), false));
+    }
+}

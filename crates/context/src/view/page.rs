@@ -1,0 +1,99 @@
+//! Pages of plain text: from the top, or by line numbers that count from one.
+
+use model::Fault;
+use model::limits::VIEW_CHARS_MAX;
+use serde_json::json;
+
+use super::{Page, failed};
+
+pub(super) fn head(text: &str, chars: usize) -> Result<Page, Fault> {
+    if chars == 0 {
+        return Err(failed("`chars` must be at least 1"));
+    }
+    let shown = first_chars(text, chars.min(VIEW_CHARS_MAX));
+    let note = (shown.len() < text.len()).then(|| head_note(text, shown));
+    Ok(Page { text: shown.to_owned(), note })
+}
+
+pub(super) fn lines(text: &str, start: usize, end: usize) -> Result<Page, Fault> {
+    let total = text.split_inclusive('\n').count();
+    if start == 0 || end < start {
+        let message = "lines count from 1, and `end` is the last line shown, not below `start`";
+        return Err(failed(message));
+    }
+    if start > total {
+        return Err(failed(format!("line {start} is beyond the end; there are {total} lines"))
+            .with("total_lines", total));
+    }
+    let span = Span { start, end: end.min(total), total };
+    Ok(whole_lines(text, &span).unwrap_or_else(|| long_line(text, &span)))
+}
+
+/// The longest prefix of at most `chars` characters.
+pub(super) fn first_chars(text: &str, chars: usize) -> &str {
+    let at = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    text.split_at_checked(at).map_or(text, |(head, _)| head)
+}
+
+fn head_note(text: &str, shown: &str) -> String {
+    let (shown_chars, chars) = (shown.chars().count(), text.chars().count());
+    let total = text.split_inclusive('\n').count();
+    let next = shown.matches('\n').count() + 1;
+    let on = match next {
+        1 => format!(
+            "the first line is longer than that; `head` shows up to {VIEW_CHARS_MAX} characters, \
+             in JSON a json_pointer reaches the rest"
+        ),
+        _ => format!("to go on: {}", selector(next, next + 99, total)),
+    };
+    format!("[characters 1 to {shown_chars} of {chars}, {total} lines in all; {on}]")
+}
+
+struct Span {
+    start: usize,
+    end: usize,
+    total: usize,
+}
+
+/// As many lines as fit a page; `None` when not even the first does.
+fn whole_lines(text: &str, span: &Span) -> Option<Page> {
+    let Span { start, end, total } = *span;
+    let mut left = VIEW_CHARS_MAX;
+    let mut shown = String::new();
+    let mut last = start - 1;
+    for line in text.split_inclusive('\n').skip(start - 1).take(end - last) {
+        let Some(less) = left.checked_sub(line.chars().count()) else { break };
+        left = less;
+        shown.push_str(line);
+        last += 1;
+    }
+    let full = if last < end { "the page is full; " } else { "" };
+    let on = if last == total {
+        "that is the end".to_owned()
+    } else {
+        format!("{full}to go on: {}", selector(last + 1, last + 1 + end - start, total))
+    };
+    let note = Some(format!("[lines {start} to {last} of {total}; {on}]"));
+    (last >= start).then_some(Page { text: shown, note })
+}
+
+fn long_line(text: &str, span: &Span) -> Page {
+    let Span { start, end, total } = *span;
+    let line = text.split_inclusive('\n').nth(start - 1).unwrap_or_default();
+    let shown = first_chars(line, VIEW_CHARS_MAX);
+    let chars = line.chars().count();
+    let on = if start == total {
+        "it is the last line".to_owned()
+    } else {
+        format!("to go on: {}", selector(start + 1, end.max(start + 1), total))
+    };
+    let note = format!(
+        "[line {start} of {total}, its first {VIEW_CHARS_MAX} of {chars} characters; \
+         in JSON a json_pointer reaches the rest; {on}]"
+    );
+    Page { text: shown.to_owned(), note: Some(note) }
+}
+
+fn selector(start: usize, end: usize, total: usize) -> String {
+    json!({"type": "lines", "start": start, "end": end.min(total)}).to_string()
+}
