@@ -1,1 +1,24 @@
-//! Reads adapter manifests.
+//! Reads adapter manifests: the reviewed, pinned contract of one upstream.
+//!
+//! Pure: text or JSON in, a checked [`AdapterManifest`] out. No files, no network, and no verdict
+//! on a call beyond [`Capability::check_args`]; whether a call may happen is `policy`'s business.
+
+mod adapter;
+mod capability;
+mod constraint;
+mod error;
+mod grammar;
+mod read;
+mod surface;
+mod transport;
+
+pub use adapter::{AdapterManifest, AuthContract, AuthType, MANIFEST_VERSION, Protocol};
+pub use adapter::{TenantRules, VERSION_DEFAULT};
+pub use capability::{ActionRisk, CapLimits, Capability, DedupScope, Idempotency, Retry};
+pub use capability::{TaskSupport, risk};
+pub use constraint::{ArgConstraint, Pattern};
+pub use error::ManifestError;
+pub use read::{from_value, parse};
+pub use surface::{Consent, Elicitation, Observability, ParamRule, PromptRule, ResourceRule};
+pub use surface::{Review, Sampling, Sandbox, ServerIdentity, Signature, TraceContext};
+pub use transport::{CustomTransport, Timeouts, Transport, TransportKind};
