@@ -1,1 +1,30 @@
 //! Decides which tools exist, what they are called and how they are shown.
+//!
+//! Pure: raw definitions in, an immutable [`Catalogue`] out, and from it cards, menus and answers
+//! to browsing. Nothing here connects, waits or decides who may call; the caller says what is
+//! allowed to be seen, and what is not seen leaves no trace in counts, hints or scores.
+
+mod aliases;
+pub mod browse;
+pub mod cards;
+pub mod entry;
+pub mod generation;
+pub mod hints;
+pub mod ingest;
+pub mod limits;
+pub mod menu;
+pub mod names;
+pub mod namespace;
+pub mod path;
+#[cfg(test)]
+mod real_catalogues;
+pub mod schema;
+mod shown;
+
+pub use browse::{Browse, Query};
+pub use entry::Entry;
+pub use generation::{Catalogue, Source};
+pub use ingest::item_from_mcp_tool;
+pub use menu::{Mode, menu};
+pub use namespace::infer_namespace;
+pub use shown::Naming;

@@ -1,0 +1,149 @@
+//! Finding a tool: by words or by walking namespaces. What the caller may not see does not exist.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{Card, Code, Fault};
+use serde::Serialize;
+
+use crate::cards::make_cards;
+use crate::entry::Entry;
+use crate::generation::Catalogue;
+use crate::limits;
+use crate::path::{Path, path_of};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Query {
+    Words(String),
+    Path(String),
+}
+
+impl Query {
+    /// Exactly one of the two must be given.
+    pub fn from_args(query: Option<String>, path: Option<String>) -> Result<Self, Fault> {
+        match (query, path) {
+            (Some(words), None) => Ok(Self::Words(words)),
+            (None, Some(path)) => Ok(Self::Path(path)),
+            (Some(_), Some(_)) => Err(one_of("not both")),
+            (None, None) => Err(one_of("neither is there")),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Browse {
+    pub cards: Vec<Card>,
+    /// Namespaces and how many visible tools each has.
+    pub folders: Vec<(String, usize)>,
+    /// Words of the query that match nothing.
+    pub unmatched: Vec<String>,
+    /// What the reader can do next.
+    pub hint: String,
+}
+
+impl Catalogue {
+    /// Answers a query with at most `top_k` cards (1 to 50). Quarantined tools are never shown.
+    pub fn browse(
+        &self,
+        query: &Query,
+        top_k: usize,
+        allowed: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Browse, Fault> {
+        let visible = |entry: &Entry| entry.quarantined().is_none() && allowed(entry);
+        let top_k = top_k.clamp(1, limits::TOP_K_MAX);
+        match query {
+            Query::Words(words) => Ok(self.find(words, top_k, &visible)),
+            Query::Path(path) => self.walk(path, top_k, &visible),
+        }
+    }
+
+    /// Visible tools by namespace, in order of name.
+    pub(crate) fn folders(&self, visible: &dyn Fn(&Entry) -> bool) -> Vec<(String, usize)> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in self.entries().iter().filter(|entry| visible(entry)) {
+            *counts.entry(&entry.item.namespace).or_default() += 1;
+        }
+        counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+    }
+
+    fn find(&self, words: &str, top_k: usize, visible: &dyn Fn(&Entry) -> bool) -> Browse {
+        let sees = |number: usize| self.entries().get(number).is_some_and(|entry| visible(entry));
+        let ranking = self.index.rank(words, top_k, &sees);
+        let scored: Vec<(Arc<Entry>, Option<f64>)> = ranking
+            .hits
+            .iter()
+            .filter_map(|hit| Some((Arc::clone(self.entries().get(hit.doc)?), Some(hit.score))))
+            .collect();
+        let cards = make_cards(&scored, top_k, self.generation());
+        if cards.is_empty() {
+            let hint =
+                "nothing matches; try other words, or open a namespace by its path".to_owned();
+            return Browse {
+                folders: self.folders(visible),
+                unmatched: ranking.unmatched,
+                hint,
+                cards,
+            };
+        }
+        let hint = "call one by its name, with these arguments".to_owned();
+        Browse { cards, unmatched: ranking.unmatched, hint, folders: Vec::new() }
+    }
+
+    fn walk(
+        &self,
+        text: &str,
+        top_k: usize,
+        visible: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Browse, Fault> {
+        let path = Path::parse(text)?;
+        if path.is_root() {
+            let hint = "open a namespace by its path, or search with words".to_owned();
+            return Ok(Browse { folders: self.folders(visible), hint, ..Browse::default() });
+        }
+        let found = self.entries().iter().filter(|entry| visible(entry) && path.matches(entry));
+        let found: Vec<_> = found.map(|entry| (Arc::clone(entry), None)).collect();
+        if found.is_empty() {
+            return Err(self.nowhere(text, visible));
+        }
+        let cards = make_cards(&found, top_k, self.generation());
+        let hint = match found.len().saturating_sub(cards.len()) {
+            0 => "call one by its name, with these arguments".to_owned(),
+            more => format!("{more} more here; raise `top_k` or search with words"),
+        };
+        Ok(Browse { cards, hint, ..Browse::default() })
+    }
+
+    fn nowhere(&self, text: &str, visible: &dyn Fn(&Entry) -> bool) -> Fault {
+        let near = self.near(text, visible);
+        let hint = if near.is_empty() {
+            "`/` lists what there is".to_owned()
+        } else {
+            format!("near: {}", near.join(", "))
+        };
+        let fault = Fault::new(Code::PathNotFound, format!("nothing at `{text}`; {hint}"));
+        fault.at(text).with("near", near)
+    }
+
+    /// Paths of namespaces and tools that read alike, best first.
+    fn near(&self, text: &str, visible: &dyn Fn(&Entry) -> bool) -> Vec<String> {
+        const ALIKE: f64 = 0.7;
+        let folders = self.folders(visible).into_iter().map(|(name, _)| format!("/{name}"));
+        let tools =
+            self.entries().iter().filter(|entry| visible(entry)).map(|entry| path_of(entry));
+        let mut near: Vec<(f64, String)> = folders
+            .chain(tools)
+            .map(|path| (strsim::jaro_winkler(text, &path), path))
+            .filter(|(likeness, _)| *likeness >= ALIKE)
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        near.dedup();
+        near.into_iter().take(limits::NEAR_MAX).map(|(_, path)| path).collect()
+    }
+}
+
+fn one_of(why: &str) -> Fault {
+    Fault::new(Code::ArgsInvalid, format!("give `query` or `path`, {why}")).at("tool_browse")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Browsing finds what may be seen, and says what to do when there is nothing.
+
+use super::*;
+use crate::generation::Source;
+use crate::shown::Naming;
+use model::{Generation, UpstreamName};
+use serde_json::{Value, json};
+
+fn tool(name: &str, description: &str) -> Value {
+    json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
+}
+
+fn catalogue() -> Catalogue {
+    let source = |upstream: &str, definitions| Source {
+        upstream: UpstreamName::from_string(upstream),
+        protocol: "mcp",
+        namespace: None,
+        definitions,
+        manifest: None,
+    };
+    let broken = json!({"name": "github.broken_issue", "inputSchema": {"type": 1}});
+    let git = vec![
+        tool("github.create_issue", "Open a new issue."),
+        tool("github.listIssues", "List issues."),
+        broken,
+    ];
+    let other =
+        vec![tool("slack_send_message", "Send a message."), tool("drop_database", "Destroy.")];
+    Catalogue::build(Generation(1), vec![source("git", git), source("chat", other)], Naming::None)
+}
+
+fn everything(_: &Entry) -> bool {
+    true
+}
+
+fn tame(entry: &Entry) -> bool {
+    entry.item.name != "drop_database"
+}
+
+fn path(text: &str) -> Result<Browse, Fault> {
+    catalogue().browse(&Query::Path(text.to_owned()), 10, &tame)
+}
+
+fn words(text: &str, allowed: &dyn Fn(&Entry) -> bool) -> Browse {
+    catalogue().browse(&Query::Words(text.to_owned()), 10, allowed).unwrap()
+}
+
+fn ids(browse: &Browse) -> Vec<&str> {
+    browse.cards.iter().map(|card| card.id.as_str()).collect()
+}
+
+#[test]
+fn words_find_tools_best_first() {
+    let found = words("create an issue on Mars", &everything);
+    assert_eq!(ids(&found), ["github.create_issue", "github.listIssues"]);
+    assert_eq!(found.unmatched, ["Mars"]);
+    assert!(found.cards[0].score > found.cards[1].score);
+    assert_eq!(ids(&words("GITHUB.LISTISSUES", &everything)).first(), Some(&"github.listIssues"));
+}
+
+#[test]
+fn a_search_without_a_hit_says_so_and_lists_namespaces() {
+    let found = words("quantum", &tame);
+    assert_eq!(ids(&found), [""; 0]);
+    assert_eq!(found.unmatched, ["quantum"]);
+    assert_eq!(found.folders, [("github".to_owned(), 2), ("slack".to_owned(), 1)]);
+    assert!(found.hint.contains("nothing matches"));
+}
+
+#[test]
+fn the_root_lists_namespaces_with_counts() {
+    let root = path("/").unwrap();
+    assert_eq!(root.folders, [("github".to_owned(), 2), ("slack".to_owned(), 1)]);
+    assert_eq!(root.cards, []);
+}
+
+#[test]
+fn paths_lead_to_namespaces_and_tools() {
+    let check =
+        |text: &str, expected: &[&str]| assert_eq!(ids(&path(text).unwrap()), expected, "{text}");
+    check("/github", &["github.create_issue", "github.listIssues"]);
+    check("/github/*", &["github.create_issue", "github.listIssues"]);
+    check("/github/create_issue", &["github.create_issue"]);
+    check("/github/listissues", &["github.listIssues"]);
+    check("/*/slack_send_message", &["slack_send_message"]);
+}
+
+#[test]
+fn a_long_folder_says_how_much_is_left_out() {
+    let query = Query::Path("/github".to_owned());
+    let browse = catalogue().browse(&query, 1, &everything).unwrap();
+    assert_eq!(browse.cards.len(), 1);
+    assert!(browse.hint.starts_with("1 more here"));
+}
+
+/// CW-85.
+#[test]
+fn a_malformed_path_is_invalid() {
+    assert_eq!(path("github").unwrap_err().code, Code::PathInvalid);
+}
+
+/// CW-86.
+#[test]
+fn an_absent_path_names_near_ones() {
+    let fault = path("/github/create_isue").unwrap_err();
+    assert_eq!((fault.code, fault.path.as_str()), (Code::PathNotFound, "/github/create_isue"));
+    assert_eq!(fault.details["near"][0], "/github/create_issue");
+    assert!(fault.message.contains("/github/create_issue"), "{}", fault.message);
+    assert_eq!(path("/github/a/b").unwrap_err().code, Code::PathNotFound);
+}
+
+#[test]
+fn hidden_and_quarantined_tools_leave_no_trace() {
+    let hidden = path("/mcp/drop_database").unwrap_err();
+    assert_eq!(hidden.code, Code::PathNotFound);
+    assert!(!hidden.details["near"].to_string().contains("drop"));
+    assert_eq!(path("/mcp").unwrap_err().code, Code::PathNotFound);
+    assert_eq!(words("drop database", &tame).unmatched, ["drop", "database"]);
+    assert_eq!(words("broken", &everything).unmatched, ["broken"]);
+    assert_eq!(path("/github/broken_issue").unwrap_err().code, Code::PathNotFound);
+}
+
+/// CW-87: a bad combination of selectors.
+#[test]
+fn exactly_one_of_query_and_path_is_needed() {
+    let text = || Some("x".to_owned());
+    assert_eq!(Query::from_args(text(), None).unwrap(), Query::Words("x".to_owned()));
+    assert_eq!(Query::from_args(None, text()).unwrap(), Query::Path("x".to_owned()));
+    assert_eq!(Query::from_args(text(), text()).unwrap_err().code, Code::ArgsInvalid);
+    assert_eq!(Query::from_args(None, None).unwrap_err().code, Code::ArgsInvalid);
+}

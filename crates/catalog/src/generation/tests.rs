@@ -1,0 +1,145 @@
+//! A generation is the same whatever order it was built in, and every name leads home.
+
+use super::*;
+use model::{Code, Effect};
+
+fn source(upstream: &str, definitions: Vec<Value>) -> Source {
+    let upstream = UpstreamName::from_string(upstream);
+    Source { upstream, protocol: "mcp", namespace: None, definitions, manifest: None }
+}
+
+fn tool(name: &str) -> Value {
+    json!({"name": name, "description": "d", "inputSchema": {"type": "object"}})
+}
+
+fn build(sources: Vec<Source>) -> Catalogue {
+    Catalogue::build(Generation(7), sources, Naming::Auto)
+}
+
+fn rules(catalogue: &Catalogue) -> Vec<&str> {
+    catalogue.findings().iter().map(|finding| finding.rule.as_str()).collect()
+}
+
+fn payments() -> Source {
+    let refund: Value =
+        serde_json::from_str(include_str!("../../fixtures/payments_issue_refund.json")).unwrap();
+    let manifest = manifest::from_value(json!({
+        "adapter_id": "adp_payments_mcp",
+        "version": "1.0.0",
+        "name": "Payments",
+        "owner_role": "payments_ops",
+        "domain": "Payments",
+        "protocol": "mcp",
+        "capabilities": [
+            {"capability_id": "payments.issue_refund", "tool": "payments_issue_refund", "class": "act", "approval_mode": "destructive"},
+            {"capability_id": "payments.gone", "tool": "gone", "class": "observe", "approval_mode": "read_only"},
+        ],
+    }));
+    let manifest = Some(Arc::new(manifest.unwrap()));
+    Source {
+        manifest,
+        namespace: Some("ignored".to_owned()),
+        ..source("pay", vec![refund, tool("other")])
+    }
+}
+
+#[test]
+fn listing_order_and_source_order_do_not_matter() {
+    let a = || source("a", vec![tool("y"), tool("x")]);
+    let b = || source("b", vec![tool("z")]);
+    let one = build(vec![a(), b()]);
+    let two = build(vec![b(), source("a", vec![tool("x"), tool("y")])]);
+    assert_eq!(one.hash(), two.hash());
+    assert_eq!(one.findings(), two.findings());
+    let names = |catalogue: &Catalogue| -> Vec<String> {
+        catalogue.entries().iter().map(|entry| entry.shown_name.clone()).collect()
+    };
+    assert_eq!(names(&one), ["mcp__a__x", "mcp__a__y", "mcp__b__z"]);
+    assert_eq!(names(&one), names(&two));
+    assert_eq!(one.generation(), Generation(7));
+}
+
+#[test]
+fn a_changed_word_changes_the_hash() {
+    let mut changed = tool("x");
+    changed["description"] = json!("e");
+    let hash = |definition| build(vec![source("a", vec![definition])]).hash().to_owned();
+    assert_ne!(hash(tool("x")), hash(changed));
+}
+
+/// C1: every rendering is accepted and leads to the same entry.
+#[test]
+fn every_rendering_leads_to_its_entry() {
+    let catalogue = build(vec![payments(), source("git", vec![tool("github.create_issue")])]);
+    let check = |name: &str, key: &str| {
+        assert_eq!(catalogue.resolve(name).unwrap().item.key.to_string(), key, "{name}");
+    };
+    check("payments:payments_issue_refund", "pay/payments_issue_refund");
+    check("payments:payments_issue_refund#ffe601cf", "pay/payments_issue_refund");
+    check("mcp__pay__payments_issue_refund", "pay/payments_issue_refund");
+    check("payments.issue_refund", "pay/payments_issue_refund");
+    check("payments_issue_refund", "pay/payments_issue_refund");
+    check("github:create_issue", "git/github.create_issue");
+    check("github.create_issue", "git/github.create_issue");
+    assert!(catalogue.resolve("PAYMENTS_ISSUE_REFUND").is_none());
+    assert!(catalogue.resolve("").is_none());
+}
+
+/// C20: a raw name that two upstreams offer means neither; the qualified names still work.
+#[test]
+fn an_ambiguous_name_means_nothing() {
+    let catalogue = build(vec![source("a", vec![tool("x")]), source("b", vec![tool("x")])]);
+    assert!(catalogue.resolve("x").is_none());
+    assert!(catalogue.resolve("mcp:x").is_none());
+    assert_eq!(catalogue.resolve("mcp__b__x").unwrap().item.key.to_string(), "b/x");
+}
+
+#[test]
+fn an_upstream_cannot_blur_the_name_of_anothers_tool() {
+    let rogue = source("rogue", vec![tool("mcp__a__x"), tool("payments.issue_refund")]);
+    let catalogue = build(vec![source("a", vec![tool("x")]), payments(), rogue]);
+    assert_eq!(catalogue.resolve("mcp__a__x").unwrap().item.key.to_string(), "a/x");
+    let refund = catalogue.resolve("payments.issue_refund").unwrap();
+    assert_eq!(refund.item.key.to_string(), "pay/payments_issue_refund");
+}
+
+/// C2 and C6: a manifest's domain and effect go before what is configured or assumed.
+#[test]
+fn a_manifest_declares_effect_capability_and_namespace() {
+    let catalogue = build(vec![payments()]);
+    let refund = catalogue.resolve("payments.issue_refund").unwrap();
+    assert_eq!(refund.item.effect.declared, Some(Effect::External));
+    assert_eq!(refund.item.namespace, "payments");
+    assert_eq!(refund.manifest.as_deref(), Some("adp_payments_mcp@1.0.0"));
+    assert_eq!(refund.capability.as_ref().unwrap().tool, "payments_issue_refund");
+    let other = catalogue.resolve("other").unwrap();
+    assert_eq!(other.item.effect, EffectClaim::UNLISTED);
+    assert!(other.capability.is_none());
+    assert!(rules(&catalogue).contains(&"capability_without_tool"));
+}
+
+#[test]
+fn bad_repeated_and_broken_definitions_are_reported_and_the_rest_stays() {
+    let broken = json!({"name": "broken", "description": "d", "inputSchema": {"type": 5}});
+    let mut twin = tool("x");
+    twin["description"] = json!("another");
+    let listed = vec![json!(null), tool("x"), twin.clone(), broken];
+    let catalogue = build(vec![source("a", listed)]);
+    assert_eq!(catalogue.entries().len(), 2);
+    assert_eq!(rules(&catalogue), ["definition_invalid", "tool_repeated", "schema_invalid"]);
+    let broken = catalogue.resolve("broken").unwrap();
+    assert_eq!(broken.check_input(&json!({})).unwrap_err().code, Code::SchemaInvalid);
+    let swapped = build(vec![source("a", vec![twin, tool("x")])]);
+    assert_eq!(
+        swapped.resolve("x").unwrap().definition,
+        catalogue.resolve("x").unwrap().definition
+    );
+}
+
+#[test]
+fn the_definition_is_kept_untouched() {
+    let odd =
+        json!({"z": 1, "name": "x", "vendor": {"b": 1, "a": 2}, "inputSchema": {"type": "object"}});
+    let catalogue = build(vec![source("a", vec![odd.clone()])]);
+    assert_eq!(catalogue.resolve("x").unwrap().definition.to_string(), odd.to_string());
+}

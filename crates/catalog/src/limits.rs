@@ -1,0 +1,43 @@
+//! Bounds of the catalogue: what a definition may cost and how much of it is shown.
+
+/// One schema as JSON text.
+pub const SCHEMA_BYTES_MAX: usize = 256 * 1024;
+/// Subschemas within subschemas.
+pub const SCHEMA_DEPTH_MAX: usize = 32;
+/// Subschemas of one schema, as written.
+pub const SUBSCHEMAS_MAX: usize = 2_000;
+/// Subschemas of one schema with every reference followed: two lines of `$ref` can mean a billion.
+pub const SUBSCHEMAS_EXPANDED_MAX: u64 = 100_000;
+/// Subschemas within subschemas with every reference followed.
+pub const REFERENCES_IN_A_ROW_MAX: usize = 128;
+/// Steps of the backtracking matcher, for patterns the linear one cannot express.
+pub const PATTERN_STEPS_MAX: usize = 10_000;
+/// A compiled pattern.
+pub const PATTERN_BYTES_MAX: usize = 1024 * 1024;
+/// The message of one violation.
+pub const VIOLATION_CHARS_MAX: usize = 200;
+
+/// A name clients accept as a tool name.
+pub const WIRE_NAME_CHARS_MAX: usize = 128;
+pub const NAMESPACE_CHARS_MAX: usize = 64;
+/// The name within a canonical id.
+pub const LOCAL_NAME_CHARS_MAX: usize = 128;
+pub const VERSION_CHARS_MAX: usize = 32;
+
+pub const CARD_NAME_CHARS_MAX: usize = 64;
+pub const CARD_DESCRIPTION_CHARS_MAX: usize = 200;
+pub const CARD_TAGS_MAX: usize = 5;
+pub const CARD_TAG_CHARS_MAX: usize = 24;
+pub const SIGNATURE_PARAMS_MAX: usize = 12;
+pub const SIGNATURE_PARAM_CHARS_MAX: usize = 40;
+
+pub const TOP_K_DEFAULT: usize = 10;
+pub const TOP_K_MAX: usize = 50;
+/// Names offered when a path leads nowhere.
+pub const NEAR_MAX: usize = 5;
+/// Namespaces named in the description of a meta-tool.
+pub const NAMESPACES_NAMED_MAX: usize = 20;
+/// One segment of a browse path.
+pub const SEGMENT_CHARS_MAX: usize = 64;
+/// A whole browse path.
+pub const PATH_CHARS_MAX: usize = 200;

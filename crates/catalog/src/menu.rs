@@ -1,0 +1,99 @@
+//! What `tools/list` answers in each exposure mode. Who answers, and paging, lie elsewhere.
+
+mod meta;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::entry::Entry;
+use crate::generation::Catalogue;
+
+pub use meta::{TOOL_BROWSE, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_VIEW};
+
+/// Names that belong to the gate.
+pub const RESERVED: &[&str] = &[TOOL_BROWSE, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_VIEW];
+
+/// How much of the catalogue a client is shown at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Every tool with its full definition.
+    #[default]
+    Native,
+    /// Every tool by name and description; schemas on demand.
+    Transparent,
+    /// Three tools through which all others are found and called.
+    Gateway,
+}
+
+impl Mode {
+    pub const ALL: &[Self] = &[Self::Native, Self::Transparent, Self::Gateway];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Transparent => "transparent",
+            Self::Gateway => "gateway",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names no exposure mode.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no mode; use `native`, `transparent` or `gateway`")]
+pub struct UnknownMode(String);
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.iter().find(|mode| mode.as_str() == text);
+        known.copied().ok_or_else(|| UnknownMode(model::fault::one_line(text, 40)))
+    }
+}
+
+/// The entries of `tools/list`, upstream tools in order of key, the gate's own behind them.
+pub fn menu(mode: Mode, catalogue: &Catalogue, allowed: &dyn Fn(&Entry) -> bool) -> Vec<Value> {
+    let visible = |entry: &Entry| entry.quarantined().is_none() && allowed(entry);
+    let entries = || catalogue.entries().iter().filter(|entry| visible(entry));
+    let scope = || meta::Scope::new(catalogue, &visible);
+    match mode {
+        Mode::Native => entries().map(|entry| native(entry)).collect(),
+        Mode::Transparent => {
+            let own = [meta::hydrate(), meta::execute(&scope()), meta::view()];
+            entries().map(|entry| stripped(entry)).chain(own).collect()
+        }
+        Mode::Gateway => {
+            let scope = scope();
+            vec![meta::browse(&scope), meta::execute(&scope), meta::view()]
+        }
+    }
+}
+
+fn native(entry: &Entry) -> Value {
+    let mut definition = entry.definition.clone();
+    if let Some(name) = definition.get_mut("name") {
+        *name = entry.shown_name.clone().into();
+    }
+    definition
+}
+
+fn stripped(entry: &Entry) -> Value {
+    json!({
+        "name": entry.shown_name,
+        "description": entry.item.description,
+        "inputSchema": {"type": "object"},
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! The gate's own tools as a client sees them: words for the model, schemas for its arguments.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::entry::Entry;
+use crate::generation::Catalogue;
+use crate::limits;
+
+pub const TOOL_BROWSE: &str = "tool_browse";
+pub const TOOL_EXECUTE: &str = "tool_execute";
+pub const TOOL_HYDRATE: &str = "tool_hydrate";
+pub const TOOL_VIEW: &str = "tool_view";
+
+/// What stands behind the gate, in words, for this reader.
+pub(super) struct Scope {
+    upstreams: String,
+    namespaces: String,
+}
+
+impl Scope {
+    pub(super) fn new(catalogue: &Catalogue, visible: &dyn Fn(&Entry) -> bool) -> Self {
+        let entries = || catalogue.entries().iter().filter(|entry| visible(entry));
+        let upstreams: BTreeSet<&str> =
+            entries().map(|entry| entry.item.key.upstream.as_str()).collect();
+        let folders = catalogue.folders(visible);
+        let folders = folders.iter().map(|(name, count)| format!("{name} ({count})"));
+        Self {
+            upstreams: enumerate(upstreams.into_iter().map(str::to_owned).collect()),
+            namespaces: enumerate(folders.collect()),
+        }
+    }
+}
+
+pub(super) fn browse(scope: &Scope) -> Value {
+    let description = format!(
+        "Find a tool. Use this first whenever a task may need an outside system. Give either \
+         `query`, what you want to do in plain words, or `path`: `/` lists namespaces, \
+         `/namespace` its tools. Answers with names, parameters and descriptions; call one with \
+         {TOOL_EXECUTE}. Connected: {}. Namespaces with number of tools: {}.",
+        scope.upstreams, scope.namespaces
+    );
+    json!({
+        "name": TOOL_BROWSE,
+        "title": "Find tools",
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "What you want to do, for example `create an issue`. Not together with `path`."},
+                "path": {"type": "string", "minLength": 1, "maxLength": limits::PATH_CHARS_MAX, "description": "A place to look at: `/`, `/namespace` or `/namespace/name`. Not together with `query`."},
+                "top_k": {"type": "integer", "minimum": 1, "maximum": limits::TOP_K_MAX, "default": limits::TOP_K_DEFAULT, "description": "How many tools to return at most."}
+            }
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+pub(super) fn execute(scope: &Scope) -> Value {
+    let description = format!(
+        "Call a tool by its name. Use this once you know the name and its parameters. Arguments \
+         are checked against the tool's schema first; when they do not fit, the answer says what \
+         to correct. Connected: {}.",
+        scope.upstreams
+    );
+    json!({
+        "name": TOOL_EXECUTE,
+        "title": "Call a tool",
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "tool_id": tool_id(),
+                "args": {"type": "object", "description": "The tool's arguments; `{}` when it takes none."}
+            },
+            "required": ["tool_id", "args"]
+        },
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true}
+    })
+}
+
+pub(super) fn hydrate() -> Value {
+    json!({
+        "name": TOOL_HYDRATE,
+        "title": "Show a tool's parameters",
+        "description": format!("Show the full definition of one listed tool, with the schema of its arguments. Use it before the first {TOOL_EXECUTE} of a tool."),
+        "inputSchema": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {"tool_id": tool_id()},
+            "required": ["tool_id"]
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+pub(super) fn view() -> Value {
+    json!({
+        "name": TOOL_VIEW,
+        "title": "Read a stored result",
+        "description": "Read a part of a result that was too large to show whole. Use it when an answer names a handle (`art_…`).",
+        "inputSchema": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "handle": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The handle as the answer gave it."},
+                "selector": selector()
+            },
+            "required": ["handle", "selector"]
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+fn tool_id() -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": 300, "description": "The tool's name as listed or found."})
+}
+
+/// The same three shapes as `model::artifact::Selector`.
+fn selector() -> Value {
+    let shape = |kind: &str, fields: Value, required: &[&str]| {
+        let mut properties = json!({"type": {"const": kind}});
+        if let (Some(all), Value::Object(fields)) = (properties.as_object_mut(), fields) {
+            all.extend(fields);
+        }
+        let required: Vec<&str> = std::iter::once("type").chain(required.iter().copied()).collect();
+        json!({"type": "object", "additionalProperties": false, "properties": properties, "required": required})
+    };
+    let count =
+        |description: &str| json!({"type": "integer", "minimum": 0, "description": description});
+    let chars = json!({"type": "integer", "minimum": 0, "default": 500, "description": "Characters from the start."});
+    json!({
+        "description": "Which part to read.",
+        "oneOf": [
+            shape("head", json!({"chars": chars}), &[]),
+            shape("lines", json!({"start": count("First line."), "end": count("Line to stop at.")}), &["start", "end"]),
+            shape("json_pointer", json!({"pointer": {"type": "string", "description": "RFC 6901 pointer, for example `/items/0`."}}), &["pointer"]),
+        ]
+    })
+}
+
+fn enumerate(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(limits::NAMESPACES_NAMED_MAX);
+    names.truncate(limits::NAMESPACES_NAMED_MAX);
+    match (names.is_empty(), more) {
+        (true, _) => "none".to_owned(),
+        (false, 0) => names.join(", "),
+        (false, more) => format!("{} and {more} more", names.join(", ")),
+    }
+}

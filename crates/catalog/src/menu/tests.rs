@@ -1,0 +1,121 @@
+//! What each mode lists, byte for byte where it matters.
+
+use super::*;
+use crate::generation::Source;
+use crate::schema::Schema;
+use crate::shown::Naming;
+use model::{Generation, Selector, UpstreamName};
+
+const REFUND: &str = include_str!("../../fixtures/payments_issue_refund.json");
+
+fn catalogue(naming: Naming) -> Catalogue {
+    let definitions = vec![
+        serde_json::from_str(REFUND).unwrap(),
+        json!({"name": "secret", "inputSchema": {"type": "object"}}),
+        json!({"name": "broken", "inputSchema": {"type": 1}}),
+    ];
+    let upstream = UpstreamName::from_string("pay");
+    let source = Source { upstream, protocol: "mcp", namespace: None, definitions, manifest: None };
+    Catalogue::build(Generation(1), vec![source], naming)
+}
+
+fn open(entry: &Entry) -> bool {
+    entry.item.name != "secret"
+}
+
+fn list(mode: Mode) -> Vec<Value> {
+    menu(mode, &catalogue(Naming::Auto), &open)
+}
+
+fn names(list: &[Value]) -> Vec<&str> {
+    list.iter().filter_map(|tool| tool["name"].as_str()).collect()
+}
+
+#[test]
+fn native_lists_definitions_as_they_are() {
+    let definition: Value = serde_json::from_str(REFUND).unwrap();
+    let listed = list(Mode::Native);
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].to_string(), definition.to_string());
+    let renamed = menu(Mode::Native, &catalogue(Naming::Wire), &open);
+    let expected = definition.to_string().replacen(
+        "payments_issue_refund",
+        "mcp__pay__payments_issue_refund",
+        1,
+    );
+    assert_eq!(renamed[0].to_string(), expected);
+}
+
+/// CW-69, CW-70, CW-71.
+#[test]
+fn transparent_lists_stripped_tools_and_three_of_ours() {
+    let listed = list(Mode::Transparent);
+    assert_eq!(
+        names(&listed),
+        ["payments_issue_refund", "tool_hydrate", "tool_execute", "tool_view"]
+    );
+    let description = "Issue a refund against an existing settled transaction.";
+    let stripped = json!({"name": "payments_issue_refund", "description": description, "inputSchema": {"type": "object"}});
+    assert_eq!(listed[0], stripped);
+    assert!(!serde_json::to_string(&listed).unwrap().contains("transaction_id"));
+}
+
+/// CW-72, CW-73, CW-74.
+#[test]
+fn gateway_lists_exactly_three_tools() {
+    let listed = list(Mode::Gateway);
+    assert_eq!(names(&listed), ["tool_browse", "tool_execute", "tool_view"]);
+    insta::assert_json_snapshot!("gateway_menu", listed);
+}
+
+#[test]
+fn our_own_schemas_hold_together_and_refuse_what_they_do_not_know() {
+    for tool in list(Mode::Gateway).iter().chain(&list(Mode::Transparent)[1..]) {
+        let schema = Schema::compile(&tool["inputSchema"]).unwrap();
+        assert!(!schema.check(&json!({"surprise": 1})).is_empty(), "{}", tool["name"]);
+    }
+}
+
+#[test]
+fn the_selector_schema_and_the_selector_type_agree() {
+    let listed = list(Mode::Gateway);
+    let schema = Schema::compile(&listed[2]["inputSchema"]["properties"]["selector"]).unwrap();
+    let check = |selector: Value, fits: bool| {
+        assert_eq!(schema.check(&selector).is_empty(), fits, "{selector}");
+        assert_eq!(
+            serde_json::from_value::<Selector>(selector.clone()).is_ok(),
+            fits,
+            "{selector}"
+        );
+    };
+    check(json!({"type": "head"}), true);
+    check(json!({"type": "head", "chars": 10}), true);
+    check(json!({"type": "head", "chars": -1}), false);
+    check(json!({"type": "head", "start": 1}), false);
+    check(json!({"type": "lines", "start": 1, "end": 5}), true);
+    check(json!({"type": "lines", "start": 1}), false);
+    check(json!({"type": "json_pointer", "pointer": "/a"}), true);
+    check(json!({"type": "json_pointer"}), false);
+    check(json!({"type": "rows"}), false);
+    check(json!({}), false);
+}
+
+#[test]
+fn what_may_not_be_seen_is_not_even_counted() {
+    for mode in Mode::ALL {
+        let text =
+            serde_json::to_string(&menu(*mode, &catalogue(Naming::Auto), &|_| false)).unwrap();
+        assert!(!text.contains("pay"), "{mode}");
+    }
+    assert!(list(Mode::Gateway)[0]["description"].as_str().unwrap().contains("payments (1)"));
+}
+
+#[test]
+fn a_mode_reads_back_from_its_word() {
+    for mode in Mode::ALL {
+        assert_eq!(mode.to_string().parse(), Ok(*mode));
+        assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
+    }
+    let error = "loud".parse::<Mode>().unwrap_err();
+    assert_eq!(error.to_string(), "`loud` is no mode; use `native`, `transparent` or `gateway`");
+}

@@ -1,0 +1,147 @@
+//! The renderings of one key: legacy, canonical and wire. None is ever used to route.
+//!
+//! Different keys can render alike (`a.b` and `a-b` give one wire name); `shown` sets those apart
+//! and the catalogue's index leads every rendering back to its key.
+
+use model::{ItemIds, ItemKey, canonical};
+use serde_json::{Value, json};
+
+use crate::{limits, namespace};
+
+/// All renderings, before collisions are looked at.
+pub fn render(key: &ItemKey, namespace: &str, version: Option<&str>, shape_hash: &str) -> ItemIds {
+    let local = namespace::strip(&key.name, namespace);
+    let id = format!("{namespace}:{}", force_local(local));
+    ItemIds {
+        legacy: format!("{namespace}:{local}"),
+        canonical: match version {
+            Some(version) => format!("{id}@{version}"),
+            None => format!("{id}#{shape_hash}"),
+        },
+        wire: wire_name(key),
+        capability: None,
+    }
+}
+
+/// Eight hexadecimal digits over a tool's name and the names of its parameters.
+pub fn shape_hash(name: &str, input_schema: &Value) -> String {
+    let mut properties: Vec<&str> = input_schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(k, _)| k.as_str())
+        .collect();
+    let mut required: Vec<&str> = input_schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    properties.sort_unstable();
+    required.sort_unstable();
+    let shape = json!({"properties": properties, "required": required});
+    digits(&format!("{name}\n{shape}"), 8)
+}
+
+/// `mcp__upstream__name` with every other character replaced by `_`; over-long names end in a hash.
+pub fn wire_name(key: &ItemKey) -> String {
+    let name = format!("mcp__{}__{}", plain(key.upstream.as_str()), plain(&key.name));
+    if name.len() <= limits::WIRE_NAME_CHARS_MAX { name } else { marked(&name, key, 8) }
+}
+
+/// A wire name with a hash of its key behind it, cut to fit.
+pub(crate) fn marked(name: &str, key: &ItemKey, hash_chars: usize) -> String {
+    let mark = digits(&format!("{}\n{}", key.upstream, key.name), hash_chars);
+    let room = limits::WIRE_NAME_CHARS_MAX.saturating_sub(mark.len() + 1);
+    let kept: String = name.chars().take(room).collect();
+    format!("{kept}_{mark}")
+}
+
+/// The three parts of a wire name as its maker meant them. Warning: not reliable, since parts may
+/// contain the separator; for display, never for routing.
+pub fn parse_wire_name(name: &str) -> Option<(&str, &str, &str)> {
+    let (prefix, rest) = name.split_once("__")?;
+    let (upstream, tool) = rest.split_once("__")?;
+    let whole = [prefix, upstream, tool].iter().all(|part| !part.is_empty());
+    whole.then_some((prefix, upstream, tool))
+}
+
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// Forces a name into `[A-Za-z_][A-Za-z0-9_.-]{0,127}`.
+fn force_local(name: &str) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let lead = if starts_well { "" } else { "_" };
+    lead.chars().chain(name.chars().map(legal)).take(limits::LOCAL_NAME_CHARS_MAX).collect()
+}
+
+fn digits(text: &str, count: usize) -> String {
+    canonical::hash_bytes(text.as_bytes()).chars().take(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ItemKind, UpstreamName};
+    use proptest::prelude::*;
+
+    fn key(upstream: &str, name: &str) -> ItemKey {
+        let upstream = UpstreamName::from_string(upstream);
+        ItemKey { upstream, name: name.to_owned(), kind: ItemKind::Tool }
+    }
+
+    /// OR-9, OR-10, OR-12 and the pitfalls of semantics 2.2.
+    #[test]
+    fn wire_names_have_three_plain_parts() {
+        let check = |upstream: &str, name: &str, expected: &str| {
+            assert_eq!(wire_name(&key(upstream, name)), expected);
+        };
+        check("my-server", "search", "mcp__my_server__search");
+        check("a_", "b", "mcp__a___b");
+        check("a", "_b", "mcp__a___b");
+        check("s", "a.b", "mcp__s__a_b");
+        check("s", "äö", "mcp__s____");
+    }
+
+    /// OR-13, OR-14.
+    #[test]
+    fn a_wire_name_comes_apart_at_the_first_two_separators() {
+        let check = |name: &str, expected| assert_eq!(parse_wire_name(name), expected, "{name}");
+        check("mcp__my_server__search", Some(("mcp", "my_server", "search")));
+        check("mcp__my__srv__x", Some(("mcp", "my", "srv__x")));
+        check("mcp__only", None);
+        check("nope", None);
+        check("mcp____x", None);
+    }
+
+    #[test]
+    fn a_version_replaces_the_hash_in_the_canonical_id() {
+        let check = |name: &str, version: Option<&str>, expected: &str| {
+            let namespace = namespace::infer_namespace(name);
+            assert_eq!(
+                render(&key("u", name), &namespace, version, "01234567").canonical,
+                expected
+            );
+        };
+        check("github.create_issue", Some("2.1"), "github:create_issue@2.1");
+        check("github.create_issue", None, "github:create_issue#01234567");
+        check("get weather", None, "mcp:get_weather#01234567");
+        check("9lives", None, "mcp:_9lives#01234567");
+    }
+
+    proptest! {
+        #[test]
+        fn every_rendering_fits_its_grammar(upstream in any::<String>(), name in any::<String>()) {
+            let key = key(&upstream, &name);
+            let ids = render(&key, &namespace::infer_namespace(&name), None, "01234567");
+            prop_assert!(ids.wire.len() <= limits::WIRE_NAME_CHARS_MAX);
+            prop_assert!(ids.wire.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+            prop_assert!(ids.canonical.len() <= 240);
+            prop_assert!(ids.canonical.is_ascii());
+            prop_assert!(marked(&ids.wire, &key, 64).len() <= limits::WIRE_NAME_CHARS_MAX);
+        }
+    }
+}

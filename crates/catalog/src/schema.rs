@@ -1,0 +1,144 @@
+//! JSON Schemas, compiled once and asked many times. The only file that knows the validator.
+//!
+//! Compiled when a generation is built rather than on first use: a schema takes some 25 µs, and
+//! only then can a tool whose schema is broken be left out of lists from the start.
+
+mod budget;
+
+use std::cmp::Ordering;
+
+use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
+use model::Violation;
+use model::fault::one_line;
+use model::limits::VIOLATIONS_MAX;
+use serde_json::Value;
+
+use crate::limits;
+
+/// Why a schema cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    #[error("it is not an object")]
+    NotAnObject,
+    #[error("it is larger than {max} bytes", max = limits::SCHEMA_BYTES_MAX)]
+    TooLarge,
+    #[error("it nests deeper than {max} levels", max = limits::SCHEMA_DEPTH_MAX)]
+    TooDeep,
+    #[error("it has more than {max} subschemas", max = limits::SUBSCHEMAS_MAX)]
+    TooManySubschemas,
+    #[error("its references unfold into too many subschemas")]
+    TooEntangled,
+    #[error("the reference `{0}` leads outside the schema and is never fetched")]
+    ForeignReference(String),
+    #[error("the dialect `{0}` is unknown; use `https://json-schema.org/draft/2020-12/schema`")]
+    UnknownDialect(String),
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// A schema that holds together and stays within the budget.
+#[derive(Debug)]
+pub struct Schema(Validator);
+
+impl Schema {
+    /// Checks the budget first, so that a hostile schema costs little.
+    ///
+    /// `$schema` is honoured where it is known, 2020-12 holds where it is absent.
+    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
+        let root = schema.as_object().ok_or(SchemaError::NotAnObject)?;
+        let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or(DIALECT_DEFAULT);
+        if !is_known(dialect) {
+            return Err(SchemaError::UnknownDialect(one_line(dialect, 80)));
+        }
+        budget::check(schema, dialect)?;
+        let linear = PatternOptions::regex().size_limit(limits::PATTERN_BYTES_MAX);
+        let bounded = PatternOptions::fancy_regex()
+            .backtrack_limit(limits::PATTERN_STEPS_MAX)
+            .size_limit(limits::PATTERN_BYTES_MAX);
+        // Patterns with look-around are common (zod writes them for addresses); the linear matcher
+        // cannot express them, the backtracking one can within a fixed number of steps.
+        build(&offline().with_pattern_options(linear), schema)
+            .or_else(|_| build(&offline().with_pattern_options(bounded), schema))
+    }
+
+    /// Every way in which the value breaks the schema, up to the limit, in order of its place:
+    /// numbers before names, numbers by size, names by bytes, then by the rule broken.
+    pub fn check(&self, value: &Value) -> Vec<Violation> {
+        if self.0.is_valid(value) {
+            return Vec::new();
+        }
+        let mut errors: Vec<ValidationError<'_>> = self.0.iter_errors(value).collect();
+        errors.sort_by(|a, b| {
+            let place = by_place(a.instance_path().as_str(), b.instance_path().as_str());
+            place.then_with(|| by_place(a.schema_path().as_str(), b.schema_path().as_str()))
+        });
+        errors.iter().take(VIOLATIONS_MAX).map(violation).collect()
+    }
+}
+
+const DIALECT_DEFAULT: &str = "https://json-schema.org/draft/2020-12/schema";
+const DIALECTS: &[&str] = &[
+    DIALECT_DEFAULT,
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-04/schema",
+];
+
+fn is_known(dialect: &str) -> bool {
+    let bare = |uri: &str| {
+        let uri = uri.trim_end_matches('#');
+        uri.trim_start_matches("https://").trim_start_matches("http://").to_owned()
+    };
+    DIALECTS.iter().any(|known| bare(known) == bare(dialect))
+}
+
+fn offline() -> ValidationOptions<'static> {
+    jsonschema::options().offline()
+}
+
+fn build(options: &ValidationOptions<'static>, schema: &Value) -> Result<Schema, SchemaError> {
+    let broken = |error: ValidationError<'static>| {
+        let place = error.instance_path().as_str();
+        let place = if place.is_empty() { String::new() } else { format!("at `{place}`: ") };
+        SchemaError::Broken(one_line(&format!("{place}{error}"), limits::VIOLATION_CHARS_MAX))
+    };
+    options.build(schema).map(Schema).map_err(broken)
+}
+
+/// The value itself stays out of the message: it may be huge, secret or an instruction.
+fn violation(error: &ValidationError<'_>) -> Violation {
+    Violation {
+        instance_path: error.instance_path().as_str().to_owned(),
+        schema_path: error.schema_path().as_str().to_owned(),
+        message: one_line(&error.masked().to_string(), limits::VIOLATION_CHARS_MAX),
+    }
+}
+
+fn by_place(a: &str, b: &str) -> Ordering {
+    let mut left = a.split('/');
+    let mut right = b.split('/');
+    loop {
+        match (left.next(), right.next()) {
+            (None, None) => return Ordering::Equal,
+            (None, Some(_)) => return Ordering::Less,
+            (Some(_), None) => return Ordering::Greater,
+            (Some(a), Some(b)) => match by_segment(a, b) {
+                Ordering::Equal => {}
+                order => return order,
+            },
+        }
+    }
+}
+
+fn by_segment(a: &str, b: &str) -> Ordering {
+    match (a.parse::<u64>(), b.parse::<u64>()) {
+        (Ok(a), Ok(b)) => a.cmp(&b),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => a.as_bytes().cmp(b.as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

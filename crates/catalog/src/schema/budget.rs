@@ -1,0 +1,223 @@
+//! What a schema may cost, measured before it is compiled.
+//!
+//! References are followed here with every repetition counted, because validating unfolds them:
+//! thirty definitions that name the next one twice mean a billion checks. Cycles count once; the
+//! validator cuts those itself. What cannot be followed is refused, so nothing escapes the count.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+
+use model::fault::one_line;
+use serde_json::{Map, Value};
+
+use super::SchemaError;
+use crate::limits;
+
+pub(super) fn check(schema: &Value, dialect: &str) -> Result<(), SchemaError> {
+    if bytes(schema) > limits::SCHEMA_BYTES_MAX {
+        return Err(SchemaError::TooLarge);
+    }
+    let id_key = if dialect.contains("draft-04") { "id" } else { "$id" };
+    let mut tally = Tally { id_key, subschemas: 0, named: BTreeMap::new(), costs: HashMap::new() };
+    tally.survey(schema, schema, 1)?;
+    let cost = tally.cost(schema, schema, 0)?;
+    let entangled = cost.subschemas > limits::SUBSCHEMAS_EXPANDED_MAX
+        || cost.height > limits::REFERENCES_IN_A_ROW_MAX;
+    if entangled {
+        return Err(SchemaError::TooEntangled);
+    }
+    Ok(())
+}
+
+struct Tally<'a> {
+    id_key: &'static str,
+    subschemas: usize,
+    /// Where `$id` and anchors lead; an anchor stands as `#name`, with its resource before it.
+    named: BTreeMap<String, (&'a Value, &'a Value)>,
+    /// By address; an open entry marks a subschema that is being counted.
+    costs: HashMap<usize, Option<Cost>>,
+}
+
+/// With every reference followed: how many subschemas, and how many of them within each other.
+#[derive(Clone, Copy)]
+struct Cost {
+    subschemas: u64,
+    height: usize,
+}
+
+impl Cost {
+    const LEAF: Self = Self { subschemas: 1, height: 1 };
+
+    fn add(&mut self, part: Self) {
+        self.subschemas = self.subschemas.saturating_add(part.subschemas);
+        self.height = self.height.max(part.height + 1);
+    }
+}
+
+impl<'a> Tally<'a> {
+    /// Counts what is written and notes what has a name.
+    fn survey(
+        &mut self,
+        schema: &'a Value,
+        resource: &'a Value,
+        depth: usize,
+    ) -> Result<(), SchemaError> {
+        if depth > limits::SCHEMA_DEPTH_MAX {
+            return Err(SchemaError::TooDeep);
+        }
+        self.subschemas += 1;
+        if self.subschemas > limits::SUBSCHEMAS_MAX {
+            return Err(SchemaError::TooManySubschemas);
+        }
+        let Some(fields) = schema.as_object() else { return Ok(()) };
+        let resource = self.resource(schema, resource);
+        self.note_names(schema, fields, resource);
+        for child in children(fields) {
+            self.survey(child, resource, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn note_names(
+        &mut self,
+        schema: &'a Value,
+        fields: &'a Map<String, Value>,
+        resource: &'a Value,
+    ) {
+        let home = resource.get(self.id_key).and_then(Value::as_str).unwrap_or_default();
+        let home = home.trim_end_matches('#');
+        for key in ["$anchor", "$dynamicAnchor"] {
+            if let Some(anchor) = fields.get(key).and_then(Value::as_str) {
+                self.named.insert(format!("{home}#{anchor}"), (schema, resource));
+            }
+        }
+        if let Some(id) = fields.get(self.id_key).and_then(Value::as_str) {
+            let name = if id.starts_with('#') {
+                format!("{home}{id}")
+            } else {
+                id.trim_end_matches('#').to_owned()
+            };
+            self.named.insert(name, (schema, resource));
+        }
+    }
+
+    /// What one check of this subschema can come to. `depth` bounds our own recursion.
+    fn cost(
+        &mut self,
+        schema: &'a Value,
+        resource: &'a Value,
+        depth: usize,
+    ) -> Result<Cost, SchemaError> {
+        let Some(fields) = schema.as_object() else { return Ok(Cost::LEAF) };
+        let address = std::ptr::from_ref(schema).addr();
+        if let Some(known) = self.costs.get(&address) {
+            return Ok(known.unwrap_or(Cost::LEAF));
+        }
+        if depth > limits::REFERENCES_IN_A_ROW_MAX {
+            return Err(SchemaError::TooEntangled);
+        }
+        self.costs.insert(address, None);
+        let resource = self.resource(schema, resource);
+        let mut total = Cost::LEAF;
+        for child in children(fields) {
+            total.add(self.cost(child, resource, depth + 1)?);
+        }
+        for key in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            if let Some(reference) = fields.get(key).and_then(Value::as_str) {
+                let (target, home) = self.follow(reference, resource)?;
+                total.add(self.cost(target, home, depth + 1)?);
+            }
+        }
+        self.costs.insert(address, Some(total));
+        Ok(total)
+    }
+
+    fn follow(
+        &self,
+        reference: &str,
+        resource: &'a Value,
+    ) -> Result<(&'a Value, &'a Value), SchemaError> {
+        let foreign = || SchemaError::ForeignReference(one_line(reference, 80));
+        let (home, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let own = resource.get(self.id_key).and_then(Value::as_str).unwrap_or_default();
+        let own = own.trim_end_matches('#');
+        let (target, base) = match home {
+            "" => (resource, resource),
+            id if id == own => (resource, resource),
+            id => self.named.get(id).copied().ok_or_else(foreign)?,
+        };
+        if fragment.is_empty() {
+            return Ok((target, base));
+        }
+        if fragment.starts_with('/') {
+            let found = target.pointer(&percent_decoded(fragment)).ok_or_else(foreign)?;
+            return Ok((found, base));
+        }
+        let home = if home.is_empty() { own } else { home };
+        self.named.get(&format!("{home}#{fragment}")).copied().ok_or_else(foreign)
+    }
+
+    /// What `#` means inside: the nearest schema around it that has an id of its own.
+    fn resource(&self, schema: &'a Value, outer: &'a Value) -> &'a Value {
+        let id = schema.get(self.id_key).and_then(Value::as_str);
+        if id.is_some_and(|id| !id.starts_with('#')) { schema } else { outer }
+    }
+}
+
+/// The subschemas directly under one. Values that are data, not schemas, are left out.
+fn children(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    const DATA: &[&str] = &["const", "enum", "default", "examples"];
+    const MAPS: &[&str] = &[
+        "properties",
+        "patternProperties",
+        "$defs",
+        "definitions",
+        "dependentSchemas",
+        "dependencies",
+    ];
+    let schemas = fields.iter().filter(|(key, _)| !DATA.contains(&key.as_str()));
+    schemas
+        .flat_map(|(key, value)| match value {
+            Value::Object(map) if MAPS.contains(&key.as_str()) => map.values().collect(),
+            Value::Object(_) => vec![value],
+            Value::Array(list) => list.iter().collect(),
+            _ => Vec::new(),
+        })
+        .filter(|child| child.is_object())
+}
+
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let hex = (*byte == b'%').then(|| text.get(at + 1..at + 3)).flatten();
+        if let Some(value) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            decoded.push(value);
+            at += 3;
+        } else {
+            decoded.push(*byte);
+            at += 1;
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+fn bytes(value: &Value) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+            self.0 += part.len();
+            Ok(part.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, value) {
+        Ok(()) => count.0,
+        Err(_) => usize::MAX,
+    }
+}

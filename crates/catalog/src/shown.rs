@@ -1,0 +1,176 @@
+//! Which name a client sees for each tool: never the same for two, never one of ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Finding, ItemKey, Severity};
+use serde::{Deserialize, Serialize};
+
+use crate::{limits, menu, names};
+
+/// How tools are named towards clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Naming {
+    /// The upstream's own names while there is one upstream, wire names with several.
+    #[default]
+    Auto,
+    /// The upstream's own names, qualified only where two would meet.
+    None,
+    /// Always wire names.
+    Wire,
+}
+
+/// Final names for the keys, in their order.
+pub(crate) struct Names {
+    pub(crate) wire: Vec<String>,
+    pub(crate) shown: Vec<String>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// INVARIANT: keys are unique. Both lists are then free of repeats, and adding a tool never hands
+/// one tool's name to another: where two wire names meet, both are set apart.
+pub(crate) fn assign(keys: &[&ItemKey], naming: Naming, upstreams: usize) -> Names {
+    let mut findings = Vec::new();
+    let wire = wire_names(keys, &mut findings);
+    let raw_wanted = match naming {
+        Naming::Auto => upstreams <= 1,
+        Naming::None => true,
+        Naming::Wire => false,
+    };
+    let shown = if raw_wanted { raw_names(keys, &wire, &mut findings) } else { wire.clone() };
+    Names { wire, shown, findings }
+}
+
+fn wire_names(keys: &[&ItemKey], findings: &mut Vec<Finding>) -> Vec<String> {
+    let plain: Vec<String> = keys.iter().map(|key| names::wire_name(key)).collect();
+    let times = count(plain.iter().map(String::as_str));
+    let mut taken: BTreeSet<String> = plain.iter().cloned().collect();
+    let mut wire = Vec::new();
+    for (key, name) in keys.iter().zip(&plain) {
+        if times.get(name.as_str()) == Some(&1) {
+            wire.push(name.clone());
+            continue;
+        }
+        let apart = set_apart(name, key, &mut taken);
+        findings.push(remark(
+            "name_collision",
+            &format!("`{key}` shares the name `{name}` with another tool and is called `{apart}`"),
+        ));
+        wire.push(apart);
+    }
+    wire
+}
+
+fn set_apart(name: &str, key: &ItemKey, taken: &mut BTreeSet<String>) -> String {
+    let tries = [8, 16, 32].map(|chars| names::marked(name, key, chars));
+    let free = tries.into_iter().find(|name| !taken.contains(name));
+    // INVARIANT: keys differ, so their full hashes do.
+    let apart = free.unwrap_or_else(|| names::marked(name, key, 64));
+    taken.insert(apart.clone());
+    apart
+}
+
+fn raw_names(keys: &[&ItemKey], wire: &[String], findings: &mut Vec<Finding>) -> Vec<String> {
+    let times = count(keys.iter().map(|key| key.name.as_str()));
+    let wires: BTreeSet<&str> = wire.iter().map(String::as_str).collect();
+    let mut shown = Vec::new();
+    for (key, wire) in keys.iter().zip(wire) {
+        let raw = key.name.as_str();
+        let why = if times.get(raw) != Some(&1) {
+            Some("another upstream offers the same name")
+        } else if wires.contains(raw) && raw != wire {
+            Some("another tool is called that already")
+        } else if menu::RESERVED.contains(&raw) {
+            Some("the gate's own tools are called that")
+        } else if !presentable(raw) {
+            Some("its own name is too long or not plain text")
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            findings.push(remark("name_qualified", &format!("`{key}` is called `{wire}`: {why}")));
+        }
+        shown.push(if why.is_some() { wire.clone() } else { raw.to_owned() });
+    }
+    shown
+}
+
+fn presentable(name: &str) -> bool {
+    name.len() <= limits::WIRE_NAME_CHARS_MAX && name.chars().all(|c| c.is_ascii_graphic())
+}
+
+fn count<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, usize> {
+    let mut times = BTreeMap::new();
+    for name in names {
+        *times.entry(name).or_default() += 1;
+    }
+    times
+}
+
+fn remark(rule: &str, message: &str) -> Finding {
+    Finding::new(Severity::Warning, rule, model::fault::one_line(message, 400))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ItemKind, UpstreamName};
+    use proptest::prelude::*;
+
+    fn shown(naming: Naming, upstreams: usize, tools: &[(&str, &str)]) -> Vec<String> {
+        let keys: Vec<ItemKey> = tools.iter().map(|(upstream, name)| key(upstream, name)).collect();
+        assign(&keys.iter().collect::<Vec<_>>(), naming, upstreams).shown
+    }
+
+    fn key(upstream: &str, name: &str) -> ItemKey {
+        let upstream = UpstreamName::from_string(upstream);
+        ItemKey { upstream, name: name.to_owned(), kind: ItemKind::Tool }
+    }
+
+    #[test]
+    fn one_upstream_keeps_its_names_and_several_are_told_apart() {
+        assert_eq!(shown(Naming::Auto, 1, &[("a", "x.y")]), ["x.y"]);
+        assert_eq!(shown(Naming::Auto, 2, &[("a", "x")]), ["mcp__a__x"]);
+        assert_eq!(shown(Naming::Wire, 1, &[("a", "x")]), ["mcp__a__x"]);
+    }
+
+    /// C20: the same raw name at two upstreams is qualified, not lost.
+    #[test]
+    fn own_names_are_qualified_only_where_they_meet() {
+        let names = shown(Naming::None, 2, &[("a", "x"), ("a", "y"), ("b", "x")]);
+        assert_eq!(names, ["mcp__a__x", "y", "mcp__b__x"]);
+    }
+
+    /// C3.
+    #[test]
+    fn colliding_wire_names_get_a_hash_each() {
+        let names = shown(Naming::Wire, 1, &[("s", "a-b"), ("s", "a.b"), ("s", "c")]);
+        assert!(names[0].starts_with("mcp__s__a_b_") && names[1].starts_with("mcp__s__a_b_"));
+        assert_ne!(names[0], names[1]);
+        assert_eq!(names[2], "mcp__s__c");
+    }
+
+    #[test]
+    fn an_upstream_cannot_take_the_name_of_our_own_tools_or_of_another() {
+        assert_eq!(shown(Naming::Auto, 1, &[("a", "tool_execute")]), ["mcp__a__tool_execute"]);
+        let names = shown(Naming::None, 2, &[("a", "x y"), ("b", "mcp__a__x_y")]);
+        assert_eq!(names, ["mcp__a__x_y", "mcp__b__mcp__a__x_y"]);
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_injective(
+            tools in prop::collection::btree_set(("[ab_.-]{1,2}", "[ab_.é -]{0,3}|mcp__[ab]__[ab]|a{120,140}"), 0..30),
+            naming in prop::sample::select(vec![Naming::Auto, Naming::None, Naming::Wire]),
+            upstreams in 1_usize..3,
+        ) {
+            let keys: Vec<ItemKey> = tools.iter().map(|(u, n)| key(u, n)).collect();
+            let names = assign(&keys.iter().collect::<Vec<_>>(), naming, upstreams);
+            for list in [names.wire, names.shown] {
+                let unique: BTreeSet<&String> = list.iter().collect();
+                prop_assert_eq!(unique.len(), keys.len());
+                prop_assert!(list.iter().all(|name| name.len() <= limits::WIRE_NAME_CHARS_MAX));
+            }
+        }
+    }
+}

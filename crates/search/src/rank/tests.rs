@@ -1,0 +1,117 @@
+//! What a ranking promises, by example and by property.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Doc;
+
+fn doc<'a>(name: &'a str, description: &'a str) -> Doc<'a> {
+    Doc { name, description, ..Doc::default() }
+}
+
+fn everyone(_: usize) -> bool {
+    true
+}
+
+fn order(docs: &[Doc<'_>], query: &str) -> Vec<usize> {
+    let ranking = Index::build(docs).rank(query, 10, &everyone);
+    ranking.hits.iter().map(|hit| hit.doc).collect()
+}
+
+#[test]
+fn a_word_in_the_name_outweighs_the_same_word_elsewhere() {
+    let named = doc("refund", "gives money back");
+    let parameter = Doc { params: vec!["refund"], ..doc("pay", "moves money") };
+    let told = doc("ledger", "lists a refund");
+    assert_eq!(order(&[told, parameter, named], "refund"), [2, 1, 0]);
+}
+
+#[test]
+fn identifiers_are_found_by_their_parts_in_any_number() {
+    let docs = [doc("get_weather", ""), doc("createIssue", ""), doc("list.branches", "")];
+    let check = |query: &str, expected: &[usize]| assert_eq!(order(&docs, query), expected);
+    check("create an issue", &[1]);
+    check("issues", &[1]);
+    check("branch", &[2]);
+    check("GET WEATHER", &[0]);
+}
+
+#[test]
+fn the_exact_name_comes_first_in_any_case() {
+    let crowd = "search search search issue issue issue";
+    let docs = [doc("search_search", crowd), doc("issue_issue", crowd), doc("search_issue", "")];
+    assert_eq!(order(&docs, "Search_Issue").first(), Some(&2));
+    assert_eq!(order(&[doc("x", ""), doc("___", "")], "___"), [1]);
+}
+
+#[test]
+fn words_that_match_nothing_are_named_as_spelt() {
+    let index = Index::build(&[doc("get_weather", "")]);
+    let ranking = index.rank("the Weather in Atlantis, Atlantis", 10, &everyone);
+    assert_eq!(ranking.unmatched, ["Atlantis"]);
+    assert_eq!(ranking.hits.len(), 1);
+}
+
+#[test]
+fn a_word_only_a_hidden_document_has_is_unmatched() {
+    let index = Index::build(&[doc("get_weather", ""), doc("drop_database", "")]);
+    let ranking = index.rank("database", 10, &|doc| doc == 0);
+    assert_eq!(ranking.unmatched, ["database"]);
+    assert_eq!(ranking.hits, []);
+}
+
+#[test]
+fn ties_keep_the_order_of_the_documents() {
+    assert_eq!(
+        order(&[doc("a_note", ""), doc("b_note", ""), doc("c_note", "")], "note"),
+        [0, 1, 2]
+    );
+}
+
+const VOCABULARY: &[&str] = &["read", "write", "file", "issue", "issues", "the", "GitHub", "s3"];
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(VOCABULARY), 0..6).prop_map(|words| words.join("_"))
+}
+
+prop_compose! {
+    fn world()(rows in prop::collection::vec((text(), text(), any::<bool>()), 0..12), query in text())
+        -> (Vec<(String, String, bool)>, String) {
+        (rows, query.replace('_', " "))
+    }
+}
+
+fn docs<'a>(rows: impl Iterator<Item = &'a (String, String, bool)>) -> Vec<Doc<'a>> {
+    rows.map(|(name, description, _)| doc(name, description)).collect()
+}
+
+proptest! {
+    /// A hidden document leaves no trace: the ranking is that of an index which never had it.
+    #[test]
+    fn hidden_documents_have_no_influence((rows, query) in world()) {
+        let whole = Index::build(&docs(rows.iter()));
+        let seen = whole.rank(&query, 50, &|doc| rows[doc].2);
+        let alone = Index::build(&docs(rows.iter().filter(|row| row.2))).rank(&query, 50, &everyone);
+        let kept: Vec<usize> = (0..rows.len()).filter(|doc| rows[*doc].2).collect();
+        let moved = alone.hits.iter().map(|hit| Hit { doc: kept[hit.doc], score: hit.score });
+        prop_assert_eq!(seen.hits, moved.collect::<Vec<_>>());
+        prop_assert_eq!(seen.unmatched, alone.unmatched);
+    }
+
+    #[test]
+    fn a_ranking_is_ordered_bounded_and_repeatable((rows, query) in world(), top_k in 0_usize..8) {
+        let index = Index::build(&docs(rows.iter()));
+        let ranking = index.rank(&query, top_k, &everyone);
+        prop_assert!(ranking.hits.len() <= top_k);
+        let falls = |pair: &[Hit]| (pair[1].score, pair[0].doc) < (pair[0].score, pair[1].doc);
+        prop_assert!(ranking.hits.windows(2).all(falls));
+        prop_assert!(ranking.hits.iter().all(|hit| hit.score.is_finite() && hit.score > 0.0));
+        prop_assert_eq!(ranking, Index::build(&docs(rows.iter())).rank(&query, top_k, &everyone));
+    }
+
+    #[test]
+    fn no_query_and_no_document_can_break_it(name in any::<String>(), query in any::<String>()) {
+        let ranking = Index::build(&[doc(&name, &query)]).rank(&query, 5, &everyone);
+        prop_assert!(ranking.hits.len() <= 1);
+    }
+}
