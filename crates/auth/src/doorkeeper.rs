@@ -1,0 +1,134 @@
+//! Tells from a request's credentials who is calling.
+
+use model::{Caller, Code, Fault, Grant, Principal, Secret};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// One bearer token and whom it stands for.
+#[derive(Clone, Debug)]
+pub struct Key {
+    pub name: String,
+    pub token: Secret,
+    pub grants: Vec<Grant>,
+}
+
+/// Knows the callers. Keeps hashes of tokens, not tokens.
+#[derive(Clone, Debug)]
+pub struct Doorkeeper {
+    keys: Vec<HashedKey>,
+    local: Caller,
+}
+
+#[derive(Clone)]
+struct HashedKey {
+    name: String,
+    hash: [u8; 32],
+    grants: Vec<Grant>,
+}
+
+impl std::fmt::Debug for HashedKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:***", self.name)
+    }
+}
+
+impl Doorkeeper {
+    /// With no keys, everyone who can reach the gate is the local user.
+    pub fn new(keys: Vec<Key>, local_grants: Vec<Grant>) -> Self {
+        let keys = keys.into_iter().map(|key| HashedKey {
+            name: key.name,
+            hash: Sha256::digest(key.token.reveal()).into(),
+            grants: key.grants,
+        });
+        let local = Caller { grants: local_grants, ..Caller::new(Principal::user("local")) };
+        Self { keys: keys.collect(), local }
+    }
+
+    /// Whether a caller must show a token.
+    pub fn asks(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// The person at this machine, who started the gate and needs no token.
+    pub fn local(&self) -> Caller {
+        self.local.clone()
+    }
+
+    /// Who sent a request with this `Authorization` header.
+    pub fn admit(&self, authorization: Option<&str>) -> Result<Caller, Fault> {
+        if !self.asks() {
+            return Ok(self.local());
+        }
+        let refuse = |code, message: &str| Err(Fault::new(code, message));
+        let Some(header) = authorization else {
+            return refuse(Code::AuthRequired, "send `Authorization: Bearer <token>`");
+        };
+        let Some((scheme, token)) = header.split_once(' ') else {
+            return refuse(Code::AuthFailed, "the `Authorization` header is not `Bearer <token>`");
+        };
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return refuse(Code::AuthFailed, "only `Bearer` tokens are taken");
+        }
+        match self.find(token.trim()) {
+            Some(key) => Ok(Caller {
+                grants: key.grants.clone(),
+                ..Caller::new(Principal::user(key.name.clone()))
+            }),
+            None => refuse(Code::AuthFailed, "the token is not known here"),
+        }
+    }
+
+    /// Compares with every key in constant time, so that timing tells nothing about any of them.
+    fn find(&self, token: &str) -> Option<&HashedKey> {
+        let hash: [u8; 32] = Sha256::digest(token).into();
+        let matching = |key: &&HashedKey| bool::from(key.hash.ct_eq(&hash));
+        self.keys.iter().filter(matching).fold(None, |found, key| found.or(Some(key)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doorkeeper() -> Doorkeeper {
+        let key = |name: &str, token: &str| Key {
+            name: name.to_owned(),
+            token: Secret::new(token),
+            grants: vec![Grant::read("fs.read")],
+        };
+        Doorkeeper::new(vec![key("ann", "s3cret"), key("bob", "0ther")], Vec::new())
+    }
+
+    #[test]
+    fn a_token_tells_who_calls() {
+        let check = |header: Option<&str>, wanted: Result<&str, Code>| {
+            let got = doorkeeper().admit(header);
+            assert_eq!(
+                got.map(|caller| caller.principal.id).map_err(|fault| fault.code),
+                wanted.map(str::to_owned),
+                "{header:?}"
+            );
+        };
+        check(Some("Bearer s3cret"), Ok("ann"));
+        check(Some("bearer 0ther"), Ok("bob"));
+        check(None, Err(Code::AuthRequired));
+        check(Some(""), Err(Code::AuthFailed));
+        check(Some("Bearer"), Err(Code::AuthFailed));
+        check(Some("Bearer "), Err(Code::AuthFailed));
+        check(Some("Basic s3cret"), Err(Code::AuthFailed));
+        check(Some("Bearer s3cret2"), Err(Code::AuthFailed));
+    }
+
+    #[test]
+    fn without_keys_everybody_is_the_local_user() {
+        let open = Doorkeeper::new(Vec::new(), vec![Grant::read("x")]);
+        let caller = open.admit(None).unwrap();
+        assert_eq!(caller.principal.to_string(), "user:local");
+        assert_eq!(caller.grants, [Grant::read("x")]);
+    }
+
+    #[test]
+    fn tokens_do_not_print() {
+        assert!(!format!("{:?}", doorkeeper()).contains("s3cret"));
+    }
+}
