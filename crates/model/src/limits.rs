@@ -18,8 +18,6 @@ pub const SUMMARY_CHARS_MAX: usize = 500;
 pub const FACTS_MAX: usize = 20;
 /// Text of a result that reaches the model as it is.
 pub const INLINE_CHARS_DEFAULT: usize = 2_000;
-/// One answer of an upstream, before anything is cut.
-pub const RESULT_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// One page of a view.
 pub const VIEW_CHARS_MAX: usize = 8_000;
 /// How long a call may take when nobody says otherwise.
@@ -30,5 +28,7 @@ pub const APPROVAL_TTL_DEFAULT: Duration = Duration::from_mins(15);
 pub const DEDUP_WINDOW_DEFAULT: Duration = Duration::from_hours(24);
 /// Calls of one principal on one tool within a minute.
 pub const CALLS_PER_MINUTE_DEFAULT: u32 = 600;
+/// Calls under way at a time, over all callers.
+pub const CALLS_IN_FLIGHT_DEFAULT: usize = 512;
 /// Pages followed when an upstream lists its tools.
 pub const LIST_PAGES_MAX: usize = 100;

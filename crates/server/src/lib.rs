@@ -1,1 +1,17 @@
-//! Talks to clients and people.
+//! Talks to clients: MCP over stdio, Streamable HTTP and legacy SSE.
+//!
+//! This crate decides nothing about a call and cannot reach an upstream: it does not even know the
+//! crate that could. What it sends is what `gateway` returned as cleared, or a protocol error.
+
+pub mod authenticate;
+pub mod guard;
+pub mod limits;
+pub mod mcp;
+pub mod reply;
+pub mod sessions;
+
+pub use guard::Guard;
+pub use mcp::Mcp;
+pub use mcp::http::{Transport, serve};
+pub use mcp::stdio;
+pub use protocol::encode::ServerInfo;

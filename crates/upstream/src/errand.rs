@@ -49,10 +49,7 @@ impl Errand {
     /// Runs `work` until it ends, the caller cancels, or the time is up.
     ///
     /// If another arm wins, `work` is dropped: a connector must be able to lose it at any await.
-    pub async fn bound<T>(
-        &self,
-        work: impl Future<Output = Result<T, Fault>>,
-    ) -> Result<T, Fault> {
+    pub async fn bound<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {

@@ -1,1 +1,22 @@
-//! Opens connections to tools, and only against a Permit.
+//! Opens connections to tools, and makes a call only against a `policy::Permit`.
+//!
+//! One [`Connector`] per protocol; the rest of the gate knows none of them by name (CW-82).
+
+pub mod connector;
+pub mod demo;
+pub mod errand;
+pub mod function;
+pub mod http;
+pub mod limits;
+pub mod openapi;
+pub mod stdio;
+pub mod stub;
+pub mod upstreams;
+
+mod http_client;
+mod multiplex;
+mod pages;
+
+pub use connector::Connector;
+pub use errand::{Errand, Progress};
+pub use upstreams::{Member, Upstreams};

@@ -1,0 +1,91 @@
+//! The shorter ways: list, browse and hydrate. Nothing here reaches an upstream.
+
+use catalog::{Browse, Entry as Tool, Query, cards, menu};
+use context::{Cleared, refuse, say};
+use model::{CallId, Caller, Code, DecisionId, Fault};
+use policy::Facts;
+use serde_json::Value;
+
+use crate::gateway::Gateway;
+
+/// Cards of one browse, unless the caller wants another number.
+pub const TOP_K_DEFAULT: usize = 10;
+
+impl Gateway {
+    /// What `tools/list` shows this caller.
+    pub fn menu(&self, caller: &Caller) -> Cleared<Vec<Value>> {
+        let catalogue = self.catalogue();
+        let allowed = |tool: &Tool| visible(self, caller, tool);
+        context::menu(menu(self.settings.mode, &catalogue, &allowed))
+    }
+
+    /// Cards for a query or a path.
+    pub fn browse(&self, caller: &Caller, query: &Query, top_k: Option<usize>) -> Cleared {
+        let catalogue = self.catalogue();
+        let allowed = |tool: &Tool| visible(self, caller, tool);
+        match catalogue.browse(query, top_k.unwrap_or(TOP_K_DEFAULT), &allowed) {
+            Ok(found) => tell(&found),
+            Err(fault) => refuse(&fault),
+        }
+    }
+
+    /// A fault in words a model can act on.
+    pub fn refuse(&self, fault: &Fault) -> Cleared {
+        refuse(fault)
+    }
+
+    /// The whole definition of one tool.
+    pub fn hydrate(&self, caller: &Caller, tool_id: &str) -> Cleared {
+        match self.describe(caller, tool_id) {
+            Ok(definition) => say(definition.to_string(), Some(definition)),
+            Err(fault) => refuse(&fault),
+        }
+    }
+
+    /// The definition of a tool this caller may see, under the name it is shown by.
+    pub fn describe(&self, caller: &Caller, tool_id: &str) -> Result<Value, Fault> {
+        let catalogue = self.catalogue();
+        let found = catalogue.resolve(tool_id).filter(|tool| visible(self, caller, tool));
+        let Some(tool) = found else {
+            let name = model::fault::one_line(tool_id, 100);
+            let message = format!("unknown tool `{name}`; find one with tool_browse");
+            return Err(Fault::new(Code::HydrateFailed, message).at(name));
+        };
+        let mut definition = tool.definition.clone();
+        if let Some(object) = definition.as_object_mut() {
+            object.insert("name".into(), tool.shown_name.clone().into());
+        }
+        Ok(definition)
+    }
+}
+
+/// Whether policy lets the caller know that the tool exists. Hidden here means hidden everywhere.
+pub(crate) fn visible(gateway: &Gateway, caller: &Caller, tool: &Tool) -> bool {
+    let (call_id, decision_id) = (CallId::from_string(""), DecisionId::from_string(""));
+    policy::may_list(
+        &gateway.rules,
+        &Facts {
+            call_id: &call_id,
+            decision_id: &decision_id,
+            caller,
+            item: &tool.item,
+            capability: tool.capability.as_ref(),
+            args: &Value::Null,
+            at: gateway.clock.now(),
+        },
+    )
+}
+
+fn tell(found: &Browse) -> Cleared {
+    let mut paragraphs = vec![cards::render_text(&found.cards)];
+    if !found.folders.is_empty() {
+        let folders = found.folders.iter().map(|(name, tools)| format!("/{name} ({tools} tools)"));
+        paragraphs.push(folders.collect::<Vec<_>>().join("\n"));
+    }
+    if !found.unmatched.is_empty() {
+        paragraphs.push(format!("no tool knows: {}", found.unmatched.join(", ")));
+    }
+    paragraphs.push(found.hint.clone());
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
+    say(paragraphs.join("\n\n"), serde_json::to_value(found).ok())
+}

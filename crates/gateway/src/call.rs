@@ -1,0 +1,110 @@
+//! The road of a call, from its opening entry to its closing one.
+//!
+//! [`Gateway::call`] reads as the table of contents. Each stage is a file below; a stage takes the
+//! former one's value and returns the next; none calls another. Only this file knows the order.
+
+mod admit;
+mod approve;
+mod authorize;
+mod dispatch;
+mod inspect;
+mod record;
+mod resolve;
+
+use std::time::Duration;
+
+use context::Cleared;
+use model::{CallResult, Caller, Fault, RecordId};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use upstream::Progress;
+
+use crate::call::inspect::Inspected;
+use crate::call::record::Entry;
+use crate::gateway::Gateway;
+
+/// What a caller asks for.
+#[derive(Clone, Debug)]
+pub struct CallRequest {
+    pub caller: Caller,
+    /// Any rendering of the tool's name.
+    pub name: String,
+    pub args: Value,
+    pub via: Via,
+    pub run_id: Option<String>,
+    pub trace_id: Option<String>,
+    pub idempotency_key: Option<String>,
+    /// The caller's own patience; ours may be shorter.
+    pub timeout: Option<Duration>,
+}
+
+impl CallRequest {
+    pub fn new(caller: Caller, name: impl Into<String>, args: Value) -> Self {
+        Self {
+            caller,
+            name: name.into(),
+            args,
+            via: Via::Name,
+            run_id: None,
+            trace_id: None,
+            idempotency_key: None,
+            timeout: None,
+        }
+    }
+}
+
+/// How the tool was named, which decides in what channel an unknown name is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// As the tool of `tools/call`.
+    Name,
+    /// As an argument of a tool of ours.
+    Argument,
+}
+
+/// How the caller follows the call.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    pub cancel: CancellationToken,
+    pub news: Option<mpsc::Sender<Progress>>,
+}
+
+/// A call that has been made or refused, and recorded.
+#[derive(Debug)]
+pub struct Done {
+    /// Absent when not even the record could be opened.
+    pub record_id: Option<RecordId>,
+    /// What the client may read, refusals included.
+    pub cleared: Cleared,
+    pub result: Option<CallResult>,
+    /// Set when the call was refused or failed on our side of the tool.
+    pub fault: Option<Fault>,
+}
+
+impl Gateway {
+    /// Carries one call down the road. Whatever happens, it leaves a record.
+    pub async fn call(&self, request: CallRequest, watch: Watch) -> Done {
+        let _running = match self.enter() {
+            Ok(running) => running,
+            Err(fault) => return record::unopened(fault),
+        };
+        let mut entry = record::open(self, &request);
+        let outcome = self.road(&request, &watch, &mut entry).await;
+        Box::pin(record::close(self, entry, outcome)).await
+    }
+
+    async fn road(
+        &self,
+        request: &CallRequest,
+        watch: &Watch,
+        entry: &mut Entry,
+    ) -> Result<Inspected, Fault> {
+        let tool = resolve::resolve(self, request, entry)?;
+        let way = authorize::authorize(self, request, &tool, entry)?;
+        let permit = approve::approve(self, way, entry).await?;
+        let admitted = admit::admit(self, request, &tool, permit, entry).await?;
+        let answer = dispatch::dispatch(self, admitted, watch, entry).await?;
+        inspect::inspect(self, request, &tool, answer, entry).await
+    }
+}

@@ -1,0 +1,169 @@
+//! Stage 9: identity, rate, time, egress and the idempotency claim; then the opening entry.
+//!
+//! After this stage an effect may happen, so everything that must survive a crash is durable here.
+
+use std::time::Duration;
+
+use catalog::Entry as Tool;
+use manifest::DedupScope;
+use model::{Answer, Code, Fault};
+use policy::Permit;
+use store::{Claim, Opened, Opening};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::CallRequest;
+use super::record::Entry;
+use crate::gateway::Gateway;
+
+/// A call that may now be made, and how long it may take.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) permit: Permit,
+    pub(super) timeout: Duration,
+    /// The answer this key got before; then nothing is sent.
+    pub(super) stored: Option<Answer>,
+    pub(super) _place: OwnedSemaphorePermit,
+}
+
+pub(super) async fn admit(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    permit: Permit,
+    entry: &mut Entry,
+) -> Result<Admitted, Fault> {
+    entry.stage("identity");
+    identity(request)?;
+    entry.stage("limits");
+    rate(gateway, request, tool)?;
+    let place = gateway.pace.place()?;
+    let timeout = timeout(gateway, request, tool);
+    entry.record.call.deadline = entry.record.call.started_at.after(timeout);
+    egress(gateway, &permit)?;
+    let claim = claim(gateway, request, tool)?;
+    entry.record.call.idempotency_key = claim.as_ref().map(|claim| claim.key.clone());
+    let stored = open(gateway, &permit, claim, entry).await?;
+    Ok(Admitted { permit, timeout, stored, _place: place })
+}
+
+/// Somebody must answer for the call.
+fn identity(request: &CallRequest) -> Result<(), Fault> {
+    if request.caller.principal.id.is_empty() {
+        return Err(Fault::new(Code::AuthRequired, "nobody is named as the caller"));
+    }
+    Ok(())
+}
+
+fn rate(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fault> {
+    let declared = tool.capability.as_ref().and_then(|capability| capability.limits.per_minute);
+    let per_minute = declared.unwrap_or(gateway.settings.calls_per_minute);
+    let who_on_what = format!("{} {}", request.caller.principal, tool.item.key);
+    gateway.pace.count(&who_on_what, per_minute, gateway.clock.now())
+}
+
+/// The shortest patience of caller, manifest, upstream and gate.
+fn timeout(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Duration {
+    let declared = tool.capability.as_ref().and_then(|capability| capability.limits.timeout_ms);
+    let upstream = gateway.upstreams.member(&tool.item.key.upstream).and_then(|m| m.timeout);
+    let ours = upstream.unwrap_or(gateway.settings.call_timeout);
+    [request.timeout, declared.map(Duration::from_millis)]
+        .into_iter()
+        .flatten()
+        .fold(ours, Duration::min)
+}
+
+/// The upstream's host must be one the operator lets calls reach.
+fn egress(gateway: &Gateway, permit: &Permit) -> Result<(), Fault> {
+    let Some(allowed) = &gateway.settings.egress_allow else { return Ok(()) };
+    let member = gateway.upstreams.member(permit.upstream());
+    let Some(host) = member.and_then(|member| member.connector.endpoint_host()) else {
+        return Ok(());
+    };
+    if allowed.iter().any(|pattern| host_matches(pattern, host)) {
+        return Ok(());
+    }
+    Err(Fault::new(Code::EgressDenied, format!("calls may not reach `{host}`")).at(permit.tool()))
+}
+
+fn host_matches(pattern: &str, host: &str) -> bool {
+    let (pattern, host) = (pattern.to_ascii_lowercase(), host.to_ascii_lowercase());
+    match pattern.strip_prefix("*.") {
+        Some(suffix) => host.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('.')),
+        None => pattern == host,
+    }
+}
+
+/// The key that keeps this call from taking effect twice, from the envelope or the arguments.
+fn claim(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<Option<Claim>, Fault> {
+    let Some(rule) =
+        tool.capability.as_ref().and_then(|capability| capability.idempotency.as_ref())
+    else {
+        return Ok(None);
+    };
+    let arg = rule.arg.as_deref().unwrap_or("idempotency_key");
+    let in_args = request.args.get(arg).and_then(serde_json::Value::as_str).map(str::to_owned);
+    let key = match (request.idempotency_key.clone(), in_args) {
+        (Some(outer), Some(inner)) if outer != inner => {
+            let message = format!("the call's key and its argument `{arg}` differ");
+            return Err(Fault::new(Code::ArgsInvalid, message).at(&tool.shown_name));
+        }
+        (outer, inner) => outer.or(inner),
+    };
+    let Some(key) = key else {
+        let missing =
+            Fault::new(Code::IdempotencyMissing, format!("this call needs a key in `{arg}`"));
+        return if rule.required { Err(missing.at(&tool.shown_name)) } else { Ok(None) };
+    };
+    let principal = &request.caller.principal;
+    let tenant = principal.tenant_id.clone().unwrap_or_default();
+    let owner = match rule.scope {
+        DedupScope::Principal => format!("{tenant}/{principal}"),
+        DedupScope::Tenant => tenant,
+        DedupScope::Global => String::new(),
+    };
+    Ok(Some(Claim {
+        scope: format!("{owner} {}", tool.item.key),
+        key,
+        args_hash: model::canonical::hash(&request.args),
+        expires_at: gateway.clock.now().after(Duration::from_secs(rule.dedup_window_seconds)),
+    }))
+}
+
+/// Makes opening, approval and claim durable together, where an effect may follow.
+async fn open(
+    gateway: &Gateway,
+    permit: &Permit,
+    claim: Option<Claim>,
+    entry: &mut Entry,
+) -> Result<Option<Answer>, Fault> {
+    let redeem = permit.approval_id().cloned();
+    if !permit.effect().is_write() && redeem.is_none() && claim.is_none() {
+        return Ok(None);
+    }
+    let opening = Opening { record: entry.record.clone(), redeem, claim: claim.clone() };
+    match gateway.store.open_record(opening).await? {
+        Opened::Stored(answer) => Ok(Some(answer)),
+        Opened::Fresh => {
+            entry.claim = claim;
+            Ok(None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_allowed_by_name_or_by_suffix() {
+        let check = |pattern: &str, host: &str, matches: bool| {
+            assert_eq!(host_matches(pattern, host), matches, "{pattern} {host}");
+        };
+        check("api.example.com", "API.example.com", true);
+        check("api.example.com", "evil-api.example.com", false);
+        check("*.example.com", "api.example.com", true);
+        check("*.example.com", "a.b.example.com", true);
+        check("*.example.com", "example.com", false);
+        check("*.example.com", "badexample.com", false);
+    }
+}

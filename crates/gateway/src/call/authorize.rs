@@ -1,0 +1,57 @@
+//! Stage 7: grants, then arguments against schema and constraints, then policy.
+
+use catalog::Entry as Tool;
+use model::{Code, DecisionId, Fault, Violation};
+use policy::{Facts, Way, grants};
+
+use super::CallRequest;
+use super::record::Entry;
+use crate::gateway::Gateway;
+
+/// Judges the call. The decision is in the record before anybody acts on it.
+pub(super) fn authorize(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    entry: &mut Entry,
+) -> Result<Way, Fault> {
+    entry.stage("grants");
+    grants::check(&request.caller, tool.capability.as_ref(), &tool.shown_name)?;
+    entry.stage("validate");
+    tool.check_input(&request.args)?;
+    constraints(tool, request)?;
+    entry.stage("policy");
+    let now = gateway.clock.now();
+    let decision_id = DecisionId::fresh(now);
+    let verdict = policy::decide(
+        &gateway.rules,
+        &Facts {
+            call_id: &entry.record.call.call_id,
+            decision_id: &decision_id,
+            caller: &request.caller,
+            item: &tool.item,
+            capability: tool.capability.as_ref(),
+            args: &request.args,
+            at: now,
+        },
+    );
+    entry.record.call.mode_effective = Some(verdict.decision.effective_mode);
+    entry.record.call.policy_decision_id = Some(decision_id);
+    entry.record.decision = Some(verdict.decision);
+    match verdict.way {
+        Way::No(fault) => Err(fault),
+        way => Ok(way),
+    }
+}
+
+fn constraints(tool: &Tool, request: &CallRequest) -> Result<(), Fault> {
+    let broken: Vec<Violation> =
+        tool.capability.as_ref().map(|c| c.check_args(&request.args)).unwrap_or_default();
+    match broken.first() {
+        None => Ok(()),
+        Some(first) => {
+            let message = format!("the manifest allows no such arguments: {}", first.message);
+            Err(Fault::new(Code::ArgsInvalid, message).at(&tool.shown_name).violating(broken))
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Stage 10: the permit goes to its upstream, within the time and until the caller gives up.
+
+use std::time::Instant;
+
+use model::{Answer, Code, Fault};
+use upstream::Errand;
+
+use super::Watch;
+use super::admit::Admitted;
+use super::record::Entry;
+use crate::gateway::Gateway;
+
+/// Makes the call: exactly one attempt. A key that was answered before makes none.
+pub(super) async fn dispatch(
+    gateway: &Gateway,
+    admitted: Admitted,
+    watch: &Watch,
+    entry: &mut Entry,
+) -> Result<Answer, Fault> {
+    if let Some(answer) = admitted.stored {
+        entry.stage("stored");
+        entry.deduplicated = true;
+        return Ok(answer);
+    }
+    entry.stage("invoke");
+    let errand = Errand {
+        cancel: watch.cancel.clone(),
+        timeout: admitted.timeout,
+        trace_id: entry.record.call.trace_id.to_string(),
+        news: watch.news.clone(),
+    };
+    let began = Instant::now();
+    entry.dispatched = true;
+    // If the gate stops first, the call is dropped and its connector tells the upstream.
+    let answer = tokio::select! {
+        answer = gateway.upstreams.call(&admitted.permit, &errand) => answer,
+        () = gateway.stopping().cancelled() => {
+            Err(Fault::new(Code::Cancelled, "the gate closed before the upstream answered"))
+        }
+    };
+    entry.upstream_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match answer {
+        Ok(answer) => {
+            entry.answer = entry.claim.is_some().then(|| answer.clone());
+            Ok(answer)
+        }
+        Err(fault) => Err(doubtful(fault, admitted.permit.effect().is_write())),
+    }
+}
+
+/// A write that got no answer may have happened all the same.
+fn doubtful(fault: Fault, writes: bool) -> Fault {
+    let unanswered =
+        matches!(fault.code, Code::UpstreamTimeout | Code::UpstreamUnavailable | Code::Cancelled);
+    if writes && unanswered { fault.indeterminate() } else { fault }
+}

@@ -1,0 +1,214 @@
+//! Stages 5 and 12: the entry exists before any effect and is closed whatever happens.
+//!
+//! For a call that only reads, the opening stays in memory and the closing holds everything; for
+//! one that writes, `admit` makes the opening durable first.
+
+use std::time::Instant;
+
+use context::refuse;
+use model::result::{CallResult, Cleaning, Metrics, Provenance};
+use model::{
+    Answer, Call, CallId, CallStatus, Code, Fault, Lineage, Outcome, Record, RecordId,
+    RecordStatus, RunId, TraceId, call, canonical, result,
+};
+use store::{Claim, ClaimEnd, ClaimOutcome, Closing};
+
+use super::inspect::Inspected;
+use super::{CallRequest, Done};
+use crate::gateway::Gateway;
+
+/// A record in the making, and what closing it must know.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) record: Record,
+    /// The key this call holds, if it holds one.
+    pub(super) claim: Option<Claim>,
+    /// The upstream may have seen this call.
+    pub(super) dispatched: bool,
+    /// The raw answer, kept for whoever sends the same key again.
+    pub(super) answer: Option<Answer>,
+    pub(super) deduplicated: bool,
+    pub(super) upstream_ms: u64,
+    pub(super) provenance: Provenance,
+    started: Instant,
+}
+
+impl Entry {
+    /// Notes that a stage has begun, so that the record shows how far a call came.
+    pub(super) fn stage(&mut self, name: &str) {
+        self.record.stages.push(name.to_owned());
+    }
+}
+
+/// Begins the record of a call that nobody has judged yet.
+pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
+    let now = gateway.clock.now();
+    let catalogue = gateway.catalogue();
+    let call = Call {
+        envelope_version: call::ENVELOPE_VERSION.to_owned(),
+        call_id: CallId::fresh(now),
+        run_id: request.run_id.as_ref().map_or_else(|| RunId::fresh(now), RunId::from_string),
+        trace_id: request
+            .trace_id
+            .as_ref()
+            .map_or_else(|| TraceId::fresh(now), TraceId::from_string),
+        session_id: request.caller.session.clone(),
+        asked_name: model::fault::one_line(&request.name, 256),
+        item_key: None,
+        capability_id: None,
+        args: request.args.clone(),
+        args_hash: canonical::hash(&request.args),
+        principal_chain: request.caller.chain(),
+        mode_effective: None,
+        policy_decision_id: None,
+        idempotency_key: None,
+        dry_run: false,
+        started_at: now,
+        deadline: now.after(gateway.settings.call_timeout),
+        lineage: Lineage {
+            generation: catalogue.generation(),
+            catalogue_hash: catalogue.hash().to_owned(),
+            definition_hash: None,
+            manifest: None,
+            policy_hash: gateway.rules.hash().to_owned(),
+            gateway_version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+    };
+    Entry {
+        record: Record {
+            record_id: RecordId::fresh(now),
+            status: RecordStatus::Open,
+            call,
+            decision: None,
+            approval_id: None,
+            result: None,
+            opened_at: now,
+            closed_at: None,
+            stages: Vec::new(),
+        },
+        claim: None,
+        dispatched: false,
+        answer: None,
+        deduplicated: false,
+        upstream_ms: 0,
+        provenance: Provenance::default(),
+        started: Instant::now(),
+    }
+}
+
+/// Closes the record and lets the answer go only once the closing is durable.
+pub(super) async fn close(
+    gateway: &Gateway,
+    mut entry: Entry,
+    outcome: Result<Inspected, Fault>,
+) -> Done {
+    let claim = claim_outcome(&mut entry, outcome.as_ref());
+    let (result, status, cleared, fault) = match outcome {
+        Ok(inspected) => {
+            let (result, status) = result_of(&entry, &inspected);
+            (result, status, inspected.clearing.cleared, None)
+        }
+        Err(fault) => {
+            log(&entry, &fault);
+            let (status, call_status) = RecordStatus::of(&fault);
+            (failed(&entry, call_status, &fault), status, refuse(&fault), Some(fault))
+        }
+    };
+    entry.record.status = status;
+    entry.record.result = Some(result.clone());
+    entry.record.closed_at = Some(gateway.clock.now());
+    let record_id = entry.record.record_id.clone();
+    match gateway.store.close_record(Closing { record: entry.record, claim }).await {
+        Ok(()) => Done { record_id: Some(record_id), cleared, result: Some(result), fault },
+        Err(unrecorded) => {
+            let fault = if entry.dispatched { unrecorded.indeterminate() } else { unrecorded };
+            Done { record_id: Some(record_id), ..unopened(fault) }
+        }
+    }
+}
+
+/// A call refused before it could be recorded.
+pub(super) fn unopened(fault: Fault) -> Done {
+    Done { record_id: None, cleared: refuse(&fault), result: None, fault: Some(fault) }
+}
+
+/// What becomes of the key: kept with the answer, freed, or left for a person to look at.
+fn claim_outcome(entry: &mut Entry, outcome: Result<&Inspected, &Fault>) -> Option<ClaimOutcome> {
+    let claim = entry.claim.take()?;
+    let end = match (outcome, entry.answer.take()) {
+        (_, Some(answer)) if !answer.is_error => ClaimEnd::Done(answer),
+        (_, Some(_tool_said_no)) => ClaimEnd::Released,
+        (Err(fault), None) if entry.dispatched && fault.indeterminate => ClaimEnd::Unknown,
+        (_, None) => ClaimEnd::Released,
+    };
+    Some(ClaimOutcome { scope: claim.scope, key: claim.key, end })
+}
+
+fn result_of(entry: &Entry, inspected: &Inspected) -> (CallResult, RecordStatus) {
+    let clearing = &inspected.clearing;
+    let (status, outcome, record_status) = if clearing.cleared.get().is_error {
+        (CallStatus::Failed, Outcome::Error, RecordStatus::Failed)
+    } else {
+        (CallStatus::Completed, inspected.outcome, RecordStatus::Completed)
+    };
+    let result = CallResult {
+        outcome,
+        summary: clearing.summary.clone(),
+        lossy: clearing.lossy,
+        facts: clearing.facts.clone(),
+        artifacts: inspected.artifacts.clone(),
+        views: clearing.views.clone(),
+        result_hash: Some(clearing.result_hash.clone()),
+        cleaning: clearing.cleaning.clone(),
+        ..envelope(entry, status)
+    };
+    (result, record_status)
+}
+
+fn failed(entry: &Entry, status: CallStatus, fault: &Fault) -> CallResult {
+    CallResult {
+        summary: fault.message.clone(),
+        error: Some(fault.clone()),
+        ..envelope(entry, status)
+    }
+}
+
+/// What every result says, whatever came of the call.
+fn envelope(entry: &Entry, status: CallStatus) -> CallResult {
+    let call = &entry.record.call;
+    let latency_ms = u64::try_from(entry.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    CallResult {
+        envelope_version: result::ENVELOPE_VERSION.to_owned(),
+        call_id: call.call_id.clone(),
+        run_id: call.run_id.clone(),
+        trace_id: call.trace_id.clone(),
+        capability_id: call.capability_id.clone(),
+        status,
+        outcome: Outcome::Error,
+        summary: String::new(),
+        lossy: false,
+        facts: Vec::new(),
+        artifacts: Vec::new(),
+        views: Vec::new(),
+        result_hash: None,
+        error: None,
+        policy_decision_id: call.policy_decision_id.clone(),
+        approval_id: entry.record.approval_id.clone(),
+        deduplicated: entry.deduplicated,
+        cleaning: Cleaning::default(),
+        metrics: Metrics { latency_ms, upstream_ms: entry.upstream_ms, retry_count: 0 },
+        provenance: entry.provenance.clone(),
+    }
+}
+
+/// A failure is logged once, here, with both of its messages.
+fn log(entry: &Entry, fault: &Fault) {
+    let call = &entry.record.call;
+    let (call_id, tool) = (call.call_id.as_str(), call.asked_name.as_str());
+    let detail = fault.log.as_deref().unwrap_or_default();
+    if fault.code == Code::Internal {
+        tracing::error!(call.id = call_id, tool.name = tool, %fault, detail, "call failed");
+    } else {
+        tracing::info!(call.id = call_id, tool.name = tool, %fault, detail, "call refused or failed");
+    }
+}

@@ -1,0 +1,160 @@
+//! The running gate: what the stages share, how it is filled and how it stops.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use catalog::{Catalogue, Naming, Source};
+use manifest::AdapterManifest;
+use model::{Clock, Code, Fault, Generation, UpstreamName};
+use policy::Rules;
+use store::Store;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
+use upstream::Upstreams;
+
+use crate::pace::Pace;
+use crate::settings::Settings;
+
+/// What a gate is made of.
+#[derive(Debug)]
+pub struct Parts {
+    pub upstreams: Upstreams,
+    pub manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
+    pub namespaces: BTreeMap<UpstreamName, String>,
+    pub naming: Naming,
+    pub rules: Rules,
+    pub store: Store,
+    pub clock: Clock,
+    pub settings: Settings,
+}
+
+/// The gate. Shared by every connection; holds no connection's state.
+///
+/// Upstreams are behind it and cannot be reached through it:
+///
+/// ```compile_fail,E0616
+/// fn around(gateway: &toolgate_gateway::Gateway) {
+///     let _ = &gateway.upstreams;
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Gateway {
+    pub(crate) upstreams: Upstreams,
+    pub(crate) rules: Rules,
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) settings: Settings,
+    pub(crate) pace: Pace,
+    manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
+    namespaces: BTreeMap<UpstreamName, String>,
+    naming: Naming,
+    catalogue: RwLock<Arc<Catalogue>>,
+    /// One refresh at a time; the number of the last generation.
+    refreshing: Mutex<u64>,
+    running: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// What a refresh found: how many tools there are, and which upstreams did not answer.
+#[derive(Debug)]
+pub struct Refreshed {
+    pub generation: Generation,
+    pub tools: usize,
+    pub failures: Vec<(UpstreamName, Fault)>,
+}
+
+impl Gateway {
+    /// A gate with an empty catalogue; call [`Gateway::refresh`] before serving.
+    pub fn new(parts: Parts) -> Self {
+        let empty = Catalogue::build(Generation(0), Vec::new(), parts.naming);
+        Self {
+            pace: Pace::new(parts.settings.calls_in_flight),
+            upstreams: parts.upstreams,
+            manifests: parts.manifests,
+            namespaces: parts.namespaces,
+            naming: parts.naming,
+            rules: parts.rules,
+            store: parts.store,
+            clock: parts.clock,
+            settings: parts.settings,
+            catalogue: RwLock::new(Arc::new(empty)),
+            refreshing: Mutex::new(0),
+            running: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Asks every upstream for its tools and swaps the catalogue whole (CW-76).
+    ///
+    /// Calls under way keep the generation they began with.
+    pub async fn refresh(&self) -> Refreshed {
+        let mut last = self.refreshing.lock().await;
+        let mut sources = Vec::new();
+        let mut failures = Vec::new();
+        for (name, list) in self.upstreams.list().await {
+            match list {
+                Ok(definitions) => sources.push(self.source(name, definitions)),
+                Err(fault) => failures.push((name, fault)),
+            }
+        }
+        *last += 1;
+        let catalogue = Arc::new(Catalogue::build(Generation(*last), sources, self.naming));
+        let tools = catalogue.entries().len();
+        *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
+        Refreshed { generation: Generation(*last), tools, failures }
+    }
+
+    /// The catalogue of this moment. Hold on to it for the length of one call, not longer.
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Stops: refuses new calls, lets running ones finish, cancels what is left at the deadline.
+    pub async fn close(&self, deadline: Duration) {
+        self.running.close();
+        if tokio::time::timeout(deadline, self.running.wait()).await.is_err() {
+            tracing::warn!(
+                calls.running = self.running.len(),
+                "deadline reached: cancelling calls"
+            );
+            self.stop.cancel();
+            self.running.wait().await;
+        }
+        self.upstreams.close().await;
+        self.store.close().await;
+    }
+
+    /// Counts a call as running, unless the gate is closing.
+    pub(crate) fn enter(&self) -> Result<TaskTrackerToken, Fault> {
+        if self.running.is_closed() {
+            return Err(Fault::new(Code::ShuttingDown, "the gate is closing; try again soon"));
+        }
+        Ok(self.running.token())
+    }
+
+    /// Cancelled when the gate will wait no longer.
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    fn source(&self, name: UpstreamName, definitions: Vec<serde_json::Value>) -> Source {
+        let member = self.upstreams.member(&name);
+        Source {
+            protocol: member.map_or("custom", |member| member.connector.protocol()),
+            namespace: self.namespaces.get(&name).cloned(),
+            manifest: self.manifests.get(&name).map(Arc::clone),
+            upstream: name,
+            definitions,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a `tools/call` means in the mode the gate runs in: a verb of ours, or a tool by name.
+
+use catalog::Query;
+use catalog::menu::Mode;
+use model::{Code, Fault, Selector};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// One thing a client can ask for.
+#[derive(Debug)]
+pub enum Verb {
+    Browse {
+        query: Query,
+        top_k: Option<usize>,
+    },
+    Hydrate {
+        tool_id: String,
+    },
+    Execute {
+        tool_id: String,
+        args: Value,
+    },
+    View {
+        handle: String,
+        selector: Selector,
+    },
+    /// A tool of an upstream under the name it was listed by.
+    Call {
+        name: String,
+        args: Value,
+    },
+}
+
+impl Verb {
+    /// Reads the name against the menu of `mode`. Errors are for the model: it can correct them.
+    pub fn read(mode: Mode, name: &str, args: Value) -> Result<Self, Fault> {
+        let read = match (mode, name) {
+            (Mode::Gateway, "tool_browse") => browse(args),
+            (Mode::Transparent, "tool_hydrate") => {
+                from_args(args).map(|Hydrate { tool_id }| Self::Hydrate { tool_id })
+            }
+            (Mode::Gateway | Mode::Transparent, "tool_execute") => {
+                from_args(args).map(|Execute { tool_id, args }| Self::Execute {
+                    tool_id,
+                    args: Value::Object(args),
+                })
+            }
+            (Mode::Gateway | Mode::Transparent, "tool_view") => view(args),
+            _ => return Ok(Self::Call { name: name.to_owned(), args }),
+        };
+        read.map_err(|fault| fault.at(name))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BrowseArgs {
+    query: Option<String>,
+    path: Option<String>,
+    top_k: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hydrate {
+    tool_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Execute {
+    tool_id: String,
+    #[serde(default)]
+    args: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ViewArgs {
+    handle: String,
+    #[serde(default)]
+    selector: Option<Value>,
+}
+
+fn browse(args: Value) -> Result<Verb, Fault> {
+    let BrowseArgs { query, path, top_k } = from_args(args)?;
+    if top_k.is_some_and(|top_k| !(1..=50).contains(&top_k)) {
+        return Err(invalid("`top_k` must be from 1 to 50"));
+    }
+    Ok(Verb::Browse { query: Query::from_args(query, path)?, top_k })
+}
+
+fn view(args: Value) -> Result<Verb, Fault> {
+    let ViewArgs { handle, selector } = from_args(args)?;
+    let selector = match selector {
+        None => Selector::Head { chars: model::limits::INLINE_CHARS_DEFAULT },
+        Some(selector) => context::parse_selector(&selector)?,
+    };
+    Ok(Verb::View { handle, selector })
+}
+
+fn from_args<T: for<'de> Deserialize<'de>>(args: Value) -> Result<T, Fault> {
+    serde_json::from_value(args).map_err(|error| invalid(&error.to_string()))
+}
+
+fn invalid(message: &str) -> Fault {
+    Fault::new(Code::ArgsInvalid, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_name_means_what_the_mode_lists() {
+        let read = |mode, name: &str, args| format!("{:?}", Verb::read(mode, name, args).unwrap());
+        let check = |mode, name, args, wanted: &str| {
+            let got = read(mode, name, args);
+            assert!(got.starts_with(wanted), "{got}");
+        };
+        check(Mode::Gateway, "tool_browse", json!({"query": "refund"}), "Browse");
+        check(Mode::Gateway, "tool_browse", json!({"path": "/"}), "Browse { query: Path(\"/\")");
+        check(Mode::Gateway, "tool_execute", json!({"tool_id": "x", "args": {}}), "Execute");
+        check(Mode::Gateway, "tool_view", json!({"handle": "h"}), "View");
+        check(Mode::Gateway, "tool_hydrate", json!({"tool_id": "x"}), "Call");
+        check(Mode::Transparent, "tool_hydrate", json!({"tool_id": "x"}), "Hydrate");
+        check(Mode::Transparent, "tool_browse", json!({}), "Call");
+        check(Mode::Native, "tool_execute", json!({"tool_id": "x"}), "Call");
+        check(Mode::Gateway, "tickets_list", json!({}), "Call");
+    }
+
+    #[test]
+    fn wrong_arguments_of_a_verb_can_be_corrected() {
+        let check = |name: &str, args: Value, wanted: &str| {
+            let fault = Verb::read(Mode::Gateway, name, args).unwrap_err();
+            assert_eq!((fault.code, fault.path.as_str()), (Code::ArgsInvalid, name));
+            assert!(fault.message.contains(wanted), "{fault}");
+        };
+        check("tool_browse", json!({"query": "a", "path": "/"}), "not both");
+        check("tool_browse", json!({"query": "a", "top_k": 0}), "top_k");
+        check("tool_browse", json!({"qery": "a"}), "qery");
+        check("tool_execute", json!({}), "tool_id");
+        check("tool_execute", json!({"tool_id": "a", "args": 7}), "map");
+    }
+}

@@ -1,0 +1,30 @@
+//! Looking into an artifact: the handle's owner gets a slice, cleaned like everything else.
+
+use context::{Cleared, refuse};
+use model::{Caller, Code, Fault, Selector};
+
+use crate::gateway::Gateway;
+
+impl Gateway {
+    pub async fn view(&self, caller: &Caller, handle: &str, selector: &Selector) -> Cleared {
+        match self.slice(caller, handle, selector).await {
+            Ok(cleared) => cleared,
+            Err(fault) => refuse(&fault),
+        }
+    }
+
+    async fn slice(
+        &self,
+        caller: &Caller,
+        handle: &str,
+        selector: &Selector,
+    ) -> Result<Cleared, Fault> {
+        let principal = caller.principal.to_string();
+        let shown = model::fault::one_line(handle, 80);
+        let Some((artifact, bytes)) = self.store.artifact(handle, &principal).await? else {
+            let message = format!("no artifact `{shown}` for this caller");
+            return Err(Fault::new(Code::ViewFailed, message).at(shown));
+        };
+        context::view(&bytes, &artifact.media_type, selector).map_err(|fault| fault.at(shown))
+    }
+}

@@ -1,0 +1,12 @@
+//! Step 2 of the road: headers become a caller, or the request ends here.
+
+use auth::Doorkeeper;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use model::{Caller, Fault};
+
+/// Who sent a request with these headers.
+pub fn authenticate(doorkeeper: &Doorkeeper, headers: &HeaderMap) -> Result<Caller, Fault> {
+    let authorization = headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default());
+    doorkeeper.admit(authorization)
+}

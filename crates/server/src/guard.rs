@@ -1,0 +1,90 @@
+//! Keeps web pages and misdirected requests away from a local port.
+//!
+//! A browser lets any page send requests to 127.0.0.1; what it cannot do is lie about `Host` and
+//! `Origin`. Both are checked on every route, `Host` first.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, StatusCode};
+
+/// The names this gate answers to.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    hosts: BTreeSet<String>,
+    origins: BTreeSet<String>,
+}
+
+impl Guard {
+    /// Answers to the bound address, to the names of this machine if it is a loopback address, and
+    /// to what the operator adds.
+    pub fn new(bound: SocketAddr, allow_hosts: &[String], allow_origins: &[String]) -> Self {
+        let mut names = vec![bound.ip().to_string()];
+        if bound.ip().is_loopback() || bound.ip().is_unspecified() {
+            names.extend(["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()]);
+        }
+        if bound.is_ipv6() {
+            names.push(format!("[{}]", bound.ip()));
+        }
+        let port = bound.port();
+        let mut hosts: BTreeSet<String> =
+            names.iter().flat_map(|name| [name.clone(), format!("{name}:{port}")]).collect();
+        let mut origins: BTreeSet<String> =
+            names.iter().map(|name| format!("http://{name}:{port}")).collect();
+        hosts.extend(allow_hosts.iter().map(|host| host.to_ascii_lowercase()));
+        origins.extend(allow_origins.iter().map(|origin| origin.to_ascii_lowercase()));
+        Self { hosts, origins }
+    }
+
+    /// The status and words of a refusal, if there is reason for one.
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        if !self.hosts.contains(&host.to_ascii_lowercase()) {
+            return Err((
+                StatusCode::MISDIRECTED_REQUEST,
+                "this gate does not answer to that host name",
+            ));
+        }
+        let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+        let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+        if !self.origins.contains(&origin) {
+            return Err((StatusCode::FORBIDDEN, "requests from that origin are not taken"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_comes_first_then_origin() {
+        let allowed = ["gate.example".to_owned()];
+        let guard = Guard::new(
+            ([127, 0, 0, 1], 8642).into(),
+            &allowed,
+            &["https://app.example".to_owned()],
+        );
+        let check = |host: Option<&str>, origin: Option<&str>, wanted: u16| {
+            let mut headers = HeaderMap::new();
+            host.map(|host| headers.insert(HOST, host.parse().unwrap()));
+            origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
+            let status = guard.check(&headers).map_or_else(|(status, _)| status.as_u16(), |()| 200);
+            assert_eq!(status, wanted, "{host:?} {origin:?}");
+        };
+        check(Some("127.0.0.1:8642"), None, 200);
+        check(Some("LOCALHOST:8642"), None, 200);
+        check(Some("[::1]:8642"), None, 200);
+        check(Some("gate.example"), None, 200);
+        check(Some("evil.example"), None, 421);
+        check(Some("127.0.0.1:1"), None, 421);
+        check(None, None, 421);
+        check(Some("127.0.0.1:8642"), Some("http://127.0.0.1:8642"), 200);
+        check(Some("127.0.0.1:8642"), Some("https://app.example"), 200);
+        check(Some("127.0.0.1:8642"), Some("http://evil.example"), 403);
+        check(Some("127.0.0.1:8642"), Some("null"), 403);
+        check(Some("evil.example"), Some("http://evil.example"), 421);
+    }
+}

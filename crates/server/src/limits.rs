@@ -1,0 +1,21 @@
+//! Bounds on what clients may cost us.
+
+use std::time::Duration;
+
+/// One HTTP body or one line on a pipe.
+pub const BODY_BYTES_MAX: usize = model::limits::FRAME_BYTES_MAX;
+/// Frames queued for one client that does not read.
+pub const FRAMES_QUEUED: usize = 256;
+/// Progress reports queued within one call.
+pub const NEWS_QUEUED: usize = 64;
+/// Sessions of old clients, over all principals and for each.
+pub const SESSIONS_MAX: usize = 10_000;
+pub const SESSIONS_PER_PRINCIPAL_MAX: usize = 2_000;
+/// A session nobody used for this long is forgotten.
+pub const SESSION_IDLE: Duration = Duration::from_hours(1);
+/// Requests of one session at a time.
+pub const REQUESTS_PER_SESSION_MAX: usize = 256;
+/// Messages of one batch.
+pub const BATCH_MAX: usize = 64;
+/// Silence on a stream before a comment keeps it open.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(15);

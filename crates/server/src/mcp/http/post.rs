@@ -1,0 +1,196 @@
+//! One POST: who sends it, in which revision, and what kind of answer it gets.
+
+use std::sync::Arc;
+
+use axum::body::{self, Body};
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use model::{Caller, Code, Fault};
+use protocol::{Ask, Id, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
+use tokio::sync::{mpsc, oneshot};
+
+use super::stream::{Stream, stream};
+use super::{SESSION, Shared, VERSION, refuse};
+use crate::authenticate::authenticate;
+use crate::limits;
+use crate::reply;
+use crate::sessions::Visit;
+
+pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let headers = parts.headers;
+    let caller = match authenticate(&shared.mcp.doorkeeper, &headers) {
+        Ok(caller) => caller,
+        Err(fault) => return refuse(&fault),
+    };
+    if !is_json(&headers) {
+        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send `Content-Type: application/json`\n")
+            .into_response();
+    }
+    let Ok(bytes) = body::to_bytes(body, limits::BODY_BYTES_MAX).await else {
+        return (StatusCode::PAYLOAD_TOO_LARGE, "the message is over the size limit\n")
+            .into_response();
+    };
+    match take(&shared, &headers, caller, &bytes).await {
+        Ok(response) => response,
+        Err(refusal) => json(StatusCode::BAD_REQUEST, reply::refusal(&refusal)),
+    }
+}
+
+async fn take(
+    shared: &Shared,
+    headers: &HeaderMap,
+    caller: Caller,
+    bytes: &[u8],
+) -> Result<Response, Refusal> {
+    let mut messages = decode::client(bytes)?;
+    let Some(visit) = visit(shared, headers, caller)? else { return Ok(unknown_session()) };
+    if messages.len() > 1 {
+        return batch(shared, &visit, messages).await;
+    }
+    let Some(message) = messages.pop() else { return Ok(StatusCode::ACCEPTED.into_response()) };
+    match message? {
+        Incoming::Request(request) => single(shared, visit, *request).await,
+        Incoming::Cancelled { id } => {
+            visit.running.cancel(&id);
+            Ok(StatusCode::ACCEPTED.into_response())
+        }
+        Incoming::Notification { .. } | Incoming::Response { .. } => {
+            Ok(StatusCode::ACCEPTED.into_response())
+        }
+    }
+}
+
+/// What is known of the sender; none if it names a session that is not its own.
+fn visit(shared: &Shared, headers: &HeaderMap, caller: Caller) -> Result<Option<Visit>, Refusal> {
+    if let Some(id) = headers.get(SESSION) {
+        let id = id.to_str().unwrap_or_default();
+        return Ok(shared.sessions.find(id, &caller.principal));
+    }
+    let revision = match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
+        None => Revision::UNNAMED_HTTP,
+        Some(version) => {
+            version.parse().map_err(|error: protocol::revision::UnknownRevision| {
+                Refusal::new(None, jsonrpc::INVALID_REQUEST, error.to_string())
+            })?
+        }
+    };
+    Ok(Some(Visit::new(caller, revision)))
+}
+
+async fn single(shared: &Shared, mut visit: Visit, request: Asked) -> Result<Response, Refusal> {
+    if let Ask::Initialize { asked_version, client } = &request.ask {
+        visit.revision = Revision::negotiate(asked_version);
+        visit.caller.client.clone_from(client);
+        return begin(shared, visit, request).await;
+    }
+    if let Some(revision) = request.meta.revision {
+        visit.revision = revision;
+        visit.caller.client.clone_from(&request.meta.client);
+    }
+    answer(shared, visit, request).await
+}
+
+/// An `initialize` opens a session, whose id the client sends from then on.
+async fn begin(shared: &Shared, visit: Visit, request: Asked) -> Result<Response, Refusal> {
+    let id = match shared.sessions.begin(visit.clone()) {
+        Ok(id) => id,
+        Err(fault) => return Ok(refuse(&fault)),
+    };
+    let mut response = answer(shared, visit, request).await?;
+    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+        response.headers_mut().insert(SESSION, value);
+    }
+    Ok(response)
+}
+
+/// Answers one request: as JSON if the answer is all there is, as a stream if news comes first.
+///
+/// The call runs as a task of its own. For stateless clients closing the connection cancels it; for
+/// older ones it does not.
+async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Response, Refusal> {
+    let underway = enter(&visit, &request.id)?;
+    let revision = visit.revision;
+    let cancel_on_close = revision.is_modern().then(|| underway.cancel.clone().drop_guard());
+    let unknown = matches!(request.ask, Ask::Unknown);
+    let (frames, mut news) = mpsc::channel(limits::FRAMES_QUEUED);
+    let (done, mut answer) = oneshot::channel();
+    let mcp = Arc::clone(&shared.mcp);
+    shared.calls.spawn(async move {
+        let bytes = mcp.answer(&visit, request, underway.cancel.clone(), &frames).await;
+        drop(underway);
+        if done.send(bytes).is_err() {
+            tracing::debug!("an answer found no client");
+        }
+    });
+    // Whichever comes first decides the form; neither arm loses what the other would have brought.
+    tokio::select! {
+        biased;
+        Some(frame) = news.recv() => Ok(stream(Stream { first: frame, news, answer, cancel_on_close })),
+        bytes = &mut answer => {
+            let code = unknown.then_some(jsonrpc::METHOD_NOT_FOUND);
+            if let Some(guard) = cancel_on_close {
+                guard.disarm();
+            }
+            Ok(json(reply::status(revision, code), bytes.unwrap_or_default()))
+        }
+    }
+}
+
+/// Several messages in one array, as 2025-03-26 allows: all answers in one array.
+async fn batch(
+    shared: &Shared,
+    visit: &Visit,
+    messages: Vec<Result<Incoming, Refusal>>,
+) -> Result<Response, Refusal> {
+    if !visit.revision.has_batches() || messages.len() > limits::BATCH_MAX {
+        let message = "send one message at a time";
+        return Err(Refusal::new(None, jsonrpc::INVALID_REQUEST, message));
+    }
+    let mut answers = Vec::new();
+    for message in messages {
+        match message {
+            Err(refusal) => answers.push(reply::refusal(&refusal)),
+            Ok(Incoming::Request(request)) => {
+                let underway = enter(visit, &request.id)?;
+                let (frames, _unheard) = mpsc::channel(1);
+                answers.push(
+                    shared.mcp.answer(visit, *request, underway.cancel.clone(), &frames).await,
+                );
+            }
+            Ok(Incoming::Cancelled { id }) => visit.running.cancel(&id),
+            Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => {}
+        }
+    }
+    if answers.is_empty() {
+        return Ok(StatusCode::ACCEPTED.into_response());
+    }
+    let joined = answers.join(&b","[..]);
+    Ok(json(StatusCode::OK, [b"[", joined.as_slice(), b"]"].concat()))
+}
+
+fn enter(visit: &Visit, id: &Id) -> Result<crate::sessions::Underway, Refusal> {
+    let refused =
+        |fault: Fault| Refusal::new(Some(id.clone()), jsonrpc::INVALID_REQUEST, fault.message);
+    visit.running.enter(id).map_err(refused)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = value.split(';').next().unwrap_or_default().trim();
+    media_type.eq_ignore_ascii_case("application/json")
+}
+
+fn unknown_session() -> Response {
+    let fault = Fault::new(Code::Protocol, "unknown session; send `initialize` again");
+    (StatusCode::NOT_FOUND, format!("{}\n", fault.message)).into_response()
+}
+
+fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,185 @@
+//! The HTTP transport of 2024-11-05: a stream at `/sse`, messages to `/messages/`.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::{self, Body};
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream::unfold;
+use http::{HeaderMap, StatusCode};
+use model::SessionId;
+use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, sse};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Frames;
+use super::http::{Shared, event_stream, refuse};
+use crate::authenticate::authenticate;
+use crate::limits;
+use crate::reply;
+use crate::sessions::Visit;
+
+/// The open streams, by the id their clients send messages under.
+#[derive(Debug, Default)]
+pub(super) struct Mailboxes {
+    open: Mutex<HashMap<SessionId, Mailbox>>,
+}
+
+#[derive(Clone, Debug)]
+struct Mailbox {
+    visit: Visit,
+    frames: Frames,
+}
+
+pub(super) async fn open(State(shared): State<Shared>, headers: HeaderMap) -> Response {
+    let caller = match authenticate(&shared.mcp.doorkeeper, &headers) {
+        Ok(caller) => caller,
+        Err(fault) => return refuse(&fault),
+    };
+    let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
+    let id = SessionId::random();
+    let visit = Visit::new(caller, Revision::V2024_11_05);
+    if !shared.mailboxes.add(&id, Mailbox { visit, frames }) {
+        return (StatusCode::TOO_MANY_REQUESTS, "too many streams are open\n").into_response();
+    }
+    let endpoint = sse::write("endpoint", format!("/messages/?session_id={id}").as_bytes());
+    let state = Open {
+        first: Some(endpoint),
+        news,
+        stop: shared.stop.clone(),
+        _closing: Closing { id, mailboxes: Arc::clone(&shared.mailboxes) },
+    };
+    let events = unfold(state, async |mut state| {
+        let event = state.next().await?;
+        Some((Ok::<_, Infallible>(Bytes::from(event)), state))
+    });
+    event_stream(Body::from_stream(events))
+}
+
+pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let caller = match authenticate(&shared.mcp.doorkeeper, &parts.headers) {
+        Ok(caller) => caller,
+        Err(fault) => return refuse(&fault),
+    };
+    let id = parts.uri.query().and_then(session_id).unwrap_or_default();
+    let mailbox =
+        shared.mailboxes.find(id).filter(|open| open.visit.caller.principal == caller.principal);
+    let Some(mailbox) = mailbox else {
+        return (StatusCode::NOT_FOUND, "unknown session; open `/sse` first\n").into_response();
+    };
+    let Ok(bytes) = body::to_bytes(body, limits::BODY_BYTES_MAX).await else {
+        return (StatusCode::PAYLOAD_TOO_LARGE, "the message is over the size limit\n")
+            .into_response();
+    };
+    match decode::client(&bytes) {
+        Err(refusal) => (StatusCode::BAD_REQUEST, reply::refusal(&refusal)).into_response(),
+        Ok(messages) => {
+            for message in messages {
+                take(&shared, id, &mailbox, message).await;
+            }
+            (StatusCode::ACCEPTED, "Accepted").into_response()
+        }
+    }
+}
+
+async fn take(shared: &Shared, id: &str, mailbox: &Mailbox, message: Result<Incoming, Refusal>) {
+    match message {
+        Err(refusal) => deliver(&mailbox.frames, reply::refusal(&refusal)).await,
+        Ok(Incoming::Request(request)) => start(shared, id, mailbox, *request).await,
+        Ok(Incoming::Cancelled { id }) => mailbox.visit.running.cancel(&id),
+        Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => {}
+    }
+}
+
+async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Asked) {
+    let Mailbox { mut visit, frames } = mailbox.clone();
+    if let Ask::Initialize { asked_version, client } = &request.ask {
+        visit.revision = Revision::negotiate(asked_version);
+        visit.caller.client.clone_from(client);
+        shared.mailboxes.introduce(id, &visit);
+    }
+    let underway = match visit.running.enter(&request.id) {
+        Ok(underway) => underway,
+        Err(fault) => return deliver(&frames, reply::error(&request.id, &fault)).await,
+    };
+    let mcp = Arc::clone(&shared.mcp);
+    shared.calls.spawn(async move {
+        let cancel = underway.cancel.clone();
+        let bytes = mcp.answer(&visit, request, cancel.clone(), &frames).await;
+        drop(underway);
+        if !cancel.is_cancelled() {
+            deliver(&frames, bytes).await;
+        }
+    });
+}
+
+async fn deliver(frames: &Frames, bytes: Vec<u8>) {
+    if frames.send(bytes).await.is_err() {
+        tracing::debug!("an answer found no client");
+    }
+}
+
+impl Mailboxes {
+    fn add(&self, id: &SessionId, mailbox: Mailbox) -> bool {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = open.len() < limits::SESSIONS_MAX;
+        if room {
+            open.insert(id.clone(), mailbox);
+        }
+        room
+    }
+
+    fn find(&self, id: &str) -> Option<Mailbox> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(&SessionId::from_string(id)).cloned()
+    }
+
+    fn introduce(&self, id: &str, visit: &Visit) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mailbox) = open.get_mut(&SessionId::from_string(id)) {
+            mailbox.visit = visit.clone();
+        }
+    }
+}
+
+/// Removes the mailbox when its stream ends, however it ends.
+struct Closing {
+    id: SessionId,
+    mailboxes: Arc<Mailboxes>,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.mailboxes.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+struct Open {
+    first: Option<Vec<u8>>,
+    news: mpsc::Receiver<Vec<u8>>,
+    stop: CancellationToken,
+    _closing: Closing,
+}
+
+impl Open {
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        // Every arm is cancel safe; at the stop the client sees its stream end and may come back.
+        tokio::select! {
+            biased;
+            frame = self.news.recv() => frame.map(|frame| sse::write("message", &frame)),
+            () = self.stop.cancelled() => None,
+            () = tokio::time::sleep(limits::KEEP_ALIVE) => Some(sse::KEEP_ALIVE.to_vec()),
+        }
+    }
+}
+
+fn session_id(query: &str) -> Option<&str> {
+    query.split('&').find_map(|pair| pair.strip_prefix("session_id="))
+}

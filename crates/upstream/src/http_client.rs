@@ -1,0 +1,89 @@
+//! One pooled HTTP client for all upstreams: no redirects, no cookies, bounded bodies.
+
+use std::pin::Pin;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use model::{Code, Fault};
+
+use crate::limits;
+
+pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+pub(crate) fn client() -> Result<HttpClient, Fault> {
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(Fault::internal)?
+        .with_webpki_roots()
+        .with_no_client_auth();
+    let mut tcp = HttpConnector::new();
+    tcp.set_nodelay(true);
+    tcp.enforce_http(false);
+    let https = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp);
+    Ok(Client::builder(TokioExecutor::new())
+        .pool_max_idle_per_host(limits::IDLE_CONNECTIONS)
+        .build(https))
+}
+
+/// Sends one request and gives the head of the answer; the body is still to be read.
+pub(crate) async fn send(
+    client: &HttpClient,
+    request: Request<Full<Bytes>>,
+) -> Result<http::Response<Incoming>, Fault> {
+    client.request(request).await.map_err(|error| {
+        let log = format!("{error}: {:?}", std::error::Error::source(&error));
+        Fault::new(Code::UpstreamUnavailable, "the upstream cannot be reached").logging(log)
+    })
+}
+
+/// Reads a whole body, up to the bound on messages.
+pub(crate) async fn read_body(mut body: Incoming) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::with_capacity(body_size_hint(&body));
+    while let Some(chunk) = next_chunk(&mut body).await? {
+        if bytes.len() + chunk.len() > limits::MESSAGE_BYTES_MAX {
+            return Err(Fault::new(
+                Code::UpstreamError,
+                "the upstream's answer is over the size limit",
+            ));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// The next piece of a body; none at its end.
+pub(crate) async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, Fault> {
+    loop {
+        match Pin::new(&mut *body).frame().await {
+            None => return Ok(None),
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
+            Some(Err(error)) => {
+                return Err(Fault::new(
+                    Code::UpstreamUnavailable,
+                    "the upstream broke off its answer",
+                )
+                .logging(error));
+            }
+        }
+    }
+}
+
+fn body_size_hint(body: &Incoming) -> usize {
+    let exact = body.size_hint().exact().unwrap_or_default();
+    usize::try_from(exact).unwrap_or_default().min(limits::MESSAGE_BYTES_MAX)
+}

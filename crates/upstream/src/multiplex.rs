@@ -1,0 +1,159 @@
+//! Many calls over one pipe: our own numbers, and who waits for which.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{Code, Fault};
+use protocol::RpcError;
+use protocol::peer::FromServer;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::errand::Progress;
+use crate::limits;
+
+type Outcome = Result<Value, RpcError>;
+
+/// The calls waiting for one upstream.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    next_id: AtomicI64,
+    waiting: Mutex<HashMap<i64, Waiting>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    done: oneshot::Sender<Outcome>,
+    news: Option<mpsc::Sender<Progress>>,
+}
+
+/// A place in the queue. Dropping it before the answer frees the place and calls `on_drop`.
+pub(crate) struct Ticket<F: FnMut(i64)> {
+    pub(crate) id: i64,
+    answer: oneshot::Receiver<Outcome>,
+    pending: Arc<Pending>,
+    on_drop: F,
+    settled: bool,
+}
+
+impl Pending {
+    /// Takes a number for one call. `on_drop` runs if the call is given up before its answer.
+    pub(crate) fn enter<F: FnMut(i64)>(
+        self: &Arc<Self>,
+        news: Option<mpsc::Sender<Progress>>,
+        on_drop: F,
+    ) -> Result<Ticket<F>, Fault> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let (done, answer) = oneshot::channel();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() >= limits::PENDING_CALLS_MAX {
+            return Err(Fault::new(Code::RateLimited, "too many calls wait for this upstream"));
+        }
+        waiting.insert(id, Waiting { done, news });
+        drop(waiting);
+        Ok(Ticket { id, answer, pending: Arc::clone(self), on_drop, settled: false })
+    }
+
+    /// Hands a message to whoever waits for it. Late and unknown answers are nobody's.
+    pub(crate) fn deliver(&self, message: FromServer) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match message {
+            FromServer::Response { id, outcome } => {
+                let entry = waiting.remove(&id);
+                if entry.is_none_or(|entry| entry.done.send(outcome).is_err()) {
+                    tracing::debug!(id, "an answer nobody waits for");
+                }
+            }
+            FromServer::Progress { id, progress, total, message } => {
+                let news = waiting.get(&id).and_then(|entry| entry.news.as_ref());
+                if news.is_some_and(|n| n.try_send(Progress { progress, total, message }).is_err())
+                {
+                    tracing::trace!(id, "progress dropped: the listener is slow or gone");
+                }
+            }
+            FromServer::Question { .. } | FromServer::Other => {}
+        }
+    }
+
+    /// The upstream is gone: everybody who waits learns it now.
+    pub(crate) fn fail_all(&self) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl<F: FnMut(i64)> Ticket<F> {
+    /// Waits for the answer. Losing this future gives the call up.
+    pub(crate) async fn answer(mut self) -> Result<Value, Fault> {
+        let outcome = (&mut self.answer).await;
+        self.settled = true;
+        match outcome {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(error)) => Err(protocol::peer::call_fault(&error)),
+            Err(_gone) => Err(Fault::new(
+                Code::UpstreamUnavailable,
+                "the upstream went away before it answered",
+            )),
+        }
+    }
+}
+
+impl<F: FnMut(i64)> Drop for Ticket<F> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.pending.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+            (self.on_drop)(self.id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn response(id: i64) -> FromServer {
+        FromServer::Response { id, outcome: Ok(json!(id)) }
+    }
+
+    #[tokio::test]
+    async fn answers_find_their_callers_in_any_order() {
+        let pending = Arc::new(Pending::default());
+        let first = pending.enter(None, |_| {}).unwrap();
+        let second = pending.enter(None, |_| {}).unwrap();
+        pending.deliver(response(second.id));
+        pending.deliver(response(99));
+        pending.deliver(response(first.id));
+        assert_eq!(first.answer().await.unwrap(), json!(1));
+        assert_eq!(second.answer().await.unwrap(), json!(2));
+    }
+
+    #[tokio::test]
+    async fn giving_up_tells_the_upstream_and_frees_the_place() {
+        let pending = Arc::new(Pending::default());
+        let told = Mutex::new(Vec::new());
+        let ticket = pending.enter(None, |id| told.lock().unwrap().push(id)).unwrap();
+        drop(ticket);
+        assert_eq!(*told.lock().unwrap(), [1]);
+        assert!(pending.waiting.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn everybody_learns_that_the_upstream_is_gone() {
+        let pending = Arc::new(Pending::default());
+        let ticket = pending.enter(None, |_| panic!("nothing to cancel")).unwrap();
+        pending.fail_all();
+        assert_eq!(ticket.answer().await.unwrap_err().code, Code::UpstreamUnavailable);
+    }
+
+    #[tokio::test]
+    async fn the_queue_is_bounded() {
+        let pending = Arc::new(Pending::default());
+        let tickets: Vec<_> =
+            (0..limits::PENDING_CALLS_MAX).map(|_| pending.enter(None, |_| {}).unwrap()).collect();
+        let refused = pending.enter(None, |_| {}).map(|ticket| ticket.id);
+        assert_eq!(refused.unwrap_err().code, Code::RateLimited);
+        drop(tickets);
+        assert!(pending.enter(None, |_| {}).is_ok());
+    }
+}

@@ -1,0 +1,91 @@
+//! Services described by an OpenAPI document: plans come from `openapi`, requests go out from here.
+
+use async_trait::async_trait;
+use auth::Credentials;
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Method, Request, Uri};
+use http_body_util::Full;
+use model::{Answer, Code, Fault};
+use openapi::{Document, RequestPlan};
+use policy::Permit;
+use serde_json::Value;
+
+use crate::connector::Connector;
+use crate::errand::Errand;
+use crate::http_client::{self, HttpClient};
+
+#[derive(Debug)]
+pub struct OpenApi {
+    document: Document,
+    base: String,
+    host: String,
+    credentials: Credentials,
+    client: HttpClient,
+}
+
+impl OpenApi {
+    /// Takes a document and where the service is; without `base` the document says it.
+    pub fn new(
+        document: Document,
+        base: Option<&str>,
+        credentials: Credentials,
+    ) -> Result<Self, Fault> {
+        let bad = |message: String| Fault::new(Code::ArgsInvalid, message);
+        let base = document.base_url(base).map_err(|error| bad(error.to_string()))?;
+        let uri: Uri = base.parse().map_err(|error| bad(format!("`{base}` is no URL: {error}")))?;
+        let host = uri.host().ok_or_else(|| bad(format!("`{base}` names no host")))?.to_owned();
+        Ok(Self { document, base, host, credentials, client: http_client::client()? })
+    }
+
+    async fn carry_out(&self, plan: RequestPlan) -> Result<Answer, Fault> {
+        let response = http_client::send(&self.client, self.request(plan)?).await?;
+        let status = response.status().as_u16();
+        let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let media_type = media_type.unwrap_or_default().to_owned();
+        let body = http_client::read_body(response.into_body()).await?;
+        Ok(openapi::answer(status, &media_type, &body))
+    }
+
+    fn request(&self, plan: RequestPlan) -> Result<Request<Full<Bytes>>, Fault> {
+        let has_body = plan.body.is_some();
+        let mut request = Request::new(Full::new(Bytes::from(plan.body.unwrap_or_default())));
+        *request.method_mut() =
+            Method::from_bytes(plan.method.as_bytes()).map_err(Fault::internal)?;
+        *request.uri_mut() = plan.url.parse().map_err(Fault::internal)?;
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        if has_body {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let planned = plan.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        // Credentials last: no argument may replace them.
+        for (name, value) in planned.chain(self.credentials.reveal()) {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(Fault::internal)?;
+            headers.insert(name, HeaderValue::from_str(value).map_err(Fault::internal)?);
+        }
+        Ok(request)
+    }
+}
+
+#[async_trait]
+impl Connector for OpenApi {
+    fn protocol(&self) -> &'static str {
+        "openapi"
+    }
+
+    fn endpoint_host(&self) -> Option<&str> {
+        Some(&self.host)
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(self.document.operations().iter().map(openapi::Operation::definition).collect())
+    }
+
+    async fn call(&self, permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+        let Some(operation) = self.document.operation(permit.tool()) else {
+            return Err(Fault::new(Code::ToolNotFound, "no such operation").at(permit.tool()));
+        };
+        self.carry_out(operation.plan(&self.base, permit.arguments())?).await
+    }
+}

@@ -1,0 +1,181 @@
+//! One child process and the pipe to it. Dropping it ends the process.
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{Code, Fault};
+use protocol::frame::{Line, Lines};
+use protocol::peer::{self, FromServer};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Config;
+use crate::errand::Progress;
+use crate::limits;
+use crate::multiplex::Pending;
+
+/// What a child may know of our environment without being told.
+const PASSED_ON: &[&str] =
+    &["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+
+#[derive(Debug)]
+pub(super) struct Child {
+    pending: Arc<Pending>,
+    outbox: mpsc::Sender<Vec<u8>>,
+    alive: Arc<AtomicBool>,
+    process: Mutex<Option<tokio::process::Child>>,
+    _tasks: [AbortOnDropHandle<()>; 3],
+}
+
+impl Child {
+    pub(super) fn start(config: &Config) -> Result<Self, Fault> {
+        let mut process = command(config).spawn().map_err(|error| {
+            Fault::new(
+                Code::UpstreamUnavailable,
+                format!("cannot start `{}`: {error}", config.command),
+            )
+        })?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (process.stdin.take(), process.stdout.take(), process.stderr.take())
+        else {
+            return Err(Fault::internal("a child was started without pipes"));
+        };
+        let (outbox, inbox) = mpsc::channel(limits::OUTBOX_FRAMES);
+        let pending = Arc::new(Pending::default());
+        let alive = Arc::new(AtomicBool::new(true));
+        let reading = read(stdout, Arc::clone(&pending), outbox.clone(), Arc::clone(&alive));
+        let tasks = [
+            AbortOnDropHandle::new(tokio::spawn(reading)),
+            AbortOnDropHandle::new(tokio::spawn(write(stdin, inbox))),
+            AbortOnDropHandle::new(tokio::spawn(log(stderr, config.command.clone()))),
+        ];
+        Ok(Self { pending, outbox, alive, process: Mutex::new(Some(process)), _tasks: tasks })
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Acquire)
+    }
+
+    /// Sends one request and waits for its answer. Losing this future cancels the request.
+    pub(super) async fn ask(
+        &self,
+        news: Option<mpsc::Sender<Progress>>,
+        frame: impl FnOnce(i64) -> Vec<u8>,
+    ) -> Result<Value, Fault> {
+        let outbox = self.outbox.clone();
+        let cancel = move |id| {
+            // Nobody can wait here; if the queue is full the child is stuck and learns nothing anyway.
+            if outbox.try_send(peer::cancelled(id, "the caller gave up")).is_err() {
+                tracing::debug!(id, "a cancellation could not be delivered");
+            }
+        };
+        let ticket = self.pending.enter(news, cancel)?;
+        self.outbox.send(frame(ticket.id)).await.map_err(|_closed| gone())?;
+        ticket.answer().await
+    }
+
+    pub(super) fn tell(&self, frame: Vec<u8>) -> Result<(), Fault> {
+        self.outbox.try_send(frame).map_err(|_full_or_closed| gone())
+    }
+
+    /// Ends the process: a moment to leave by itself, then force.
+    pub(super) async fn stop(&self) {
+        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut process) = process {
+            let killed = async {
+                process.start_kill()?;
+                process.wait().await
+            };
+            if let Err(error) = tokio::time::timeout(limits::STOP_GRACE, killed).await {
+                tracing::warn!(%error, "a child process did not end in time");
+            }
+        }
+    }
+}
+
+fn command(config: &Config) -> Command {
+    let mut command = Command::new(&config.command);
+    command.args(&config.args).env_clear();
+    for name in PASSED_ON {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    for (name, value) in &config.env {
+        command.env(name, value.reveal());
+    }
+    if let Some(cwd) = &config.cwd {
+        command.current_dir(cwd);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    command
+}
+
+async fn read(
+    mut stdout: ChildStdout,
+    pending: Arc<Pending>,
+    outbox: mpsc::Sender<Vec<u8>>,
+    alive: Arc<AtomicBool>,
+) {
+    let mut lines = Lines::new(limits::MESSAGE_BYTES_MAX);
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
+        for line in lines.push(buffer.get(..count).unwrap_or_default()) {
+            match line {
+                Line::Complete(line) => take(&line, &pending, &outbox),
+                Line::TooLong => tracing::warn!("an upstream sent a message over the size limit"),
+            }
+        }
+    }
+    alive.store(false, Ordering::Release);
+    pending.fail_all();
+}
+
+fn take(line: &[u8], pending: &Pending, outbox: &mpsc::Sender<Vec<u8>>) {
+    let messages = match peer::read(line) {
+        Ok(messages) => messages,
+        // Banners and logs on standard output are common; they are not for us.
+        Err(refusal) => return tracing::debug!(reason = refusal.error.message, "noise on stdout"),
+    };
+    for message in messages {
+        if let FromServer::Question { id, method } = &message
+            && outbox.try_send(peer::decline(id, method)).is_err()
+        {
+            tracing::debug!(method, "a question of an upstream could not be declined");
+        }
+        pending.deliver(message);
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut inbox: mpsc::Receiver<Vec<u8>>) {
+    while let Some(mut frame) = inbox.recv().await {
+        frame.push(b'\n');
+        if stdin.write_all(&frame).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn log(mut stderr: ChildStderr, command: String) {
+    let mut lines = Lines::new(limits::STDERR_LINE_BYTES_MAX);
+    let mut buffer = vec![0; 8 * 1024];
+    while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+        for line in lines.push(buffer.get(..count).unwrap_or_default()) {
+            if let Line::Complete(line) = line {
+                let text = model::fault::one_line(&String::from_utf8_lossy(&line), 400);
+                tracing::debug!(upstream.command = command, "{text}");
+            }
+        }
+    }
+}
+
+fn gone() -> Fault {
+    Fault::new(Code::UpstreamUnavailable, "the upstream's process has ended")
+}
