@@ -136,10 +136,12 @@ impl Gateway {
 
     /// Counts a call as running, unless the gate is closing.
     pub(crate) fn enter(&self) -> Result<TaskTrackerToken, Fault> {
+        // Counted first: a gate that closes between the two lines then waits for this call.
+        let running = self.running.token();
         if self.running.is_closed() {
             return Err(Fault::new(Code::ShuttingDown, "the gate is closing; try again soon"));
         }
-        Ok(self.running.token())
+        Ok(running)
     }
 
     /// Cancelled when the gate will wait no longer.

@@ -18,8 +18,9 @@ pub struct Pace {
 }
 
 impl Pace {
-    pub fn new(calls_in_flight: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(calls_in_flight)), recent: Mutex::default() }
+    pub fn new(calls_in_flight: u32) -> Self {
+        let places = usize::try_from(calls_in_flight).unwrap_or(usize::MAX);
+        Self { places: Arc::new(Semaphore::new(places)), recent: Mutex::default() }
     }
 
     /// A place among the running calls, given back when dropped.

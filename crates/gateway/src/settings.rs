@@ -17,7 +17,7 @@ pub struct Settings {
     pub mode: Mode,
     pub call_timeout: Duration,
     pub calls_per_minute: u32,
-    pub calls_in_flight: usize,
+    pub calls_in_flight: u32,
     /// Text longer than this becomes an artifact in the modes that can view one.
     pub inline_chars: usize,
     pub output_check: OutputCheck,

@@ -12,6 +12,7 @@ pub mod card;
 pub mod clock;
 pub mod decision;
 pub mod fault;
+pub mod glob;
 pub mod grade;
 pub mod ids;
 pub mod item;

@@ -29,6 +29,6 @@ pub const DEDUP_WINDOW_DEFAULT: Duration = Duration::from_hours(24);
 /// Calls of one principal on one tool within a minute.
 pub const CALLS_PER_MINUTE_DEFAULT: u32 = 600;
 /// Calls under way at a time, over all callers.
-pub const CALLS_IN_FLIGHT_DEFAULT: usize = 512;
+pub const CALLS_IN_FLIGHT_DEFAULT: u32 = 256;
 /// Pages followed when an upstream lists its tools.
 pub const LIST_PAGES_MAX: usize = 100;

@@ -1,1 +1,9 @@
-//! The gate between AI agents and their tools.
+//! The entry: reads arguments and configuration once, checks them, and builds the rest from them.
+//!
+//! No stage of a call lives here; `gateway` has those.
+
+pub mod assemble;
+pub mod cli;
+pub mod config;
+
+pub use {catalog, context, gateway, manifest, model, policy, store, upstream};

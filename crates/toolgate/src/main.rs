@@ -1,2 +1,5 @@
-//! The `toolgate` binary.
-fn main() {}
+//! The `toolgate` binary. Everything it does is in the library.
+
+fn main() -> std::process::ExitCode {
+    toolgate::cli::main()
+}

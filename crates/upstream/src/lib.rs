@@ -5,6 +5,7 @@
 pub mod connector;
 pub mod demo;
 pub mod errand;
+pub mod filter;
 pub mod function;
 pub mod http;
 pub mod limits;
@@ -19,4 +20,5 @@ mod pages;
 
 pub use connector::Connector;
 pub use errand::{Errand, Progress};
+pub use filter::Filter;
 pub use upstreams::{Member, Upstreams};

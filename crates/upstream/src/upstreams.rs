@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::connector::Connector;
 use crate::errand::Errand;
+use crate::filter::Filter;
 use crate::limits;
 
 /// One upstream with the bounds its operator set.
@@ -19,6 +20,13 @@ pub struct Member {
     pub connector: Arc<dyn Connector>,
     /// Overrides the gate's own call timeout.
     pub timeout: Option<Duration>,
+    pub filter: Filter,
+}
+
+impl Member {
+    pub fn new(connector: Arc<dyn Connector>) -> Self {
+        Self { connector, timeout: None, filter: Filter::default() }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -43,8 +51,8 @@ impl Upstreams {
     pub async fn list(&self) -> BTreeMap<UpstreamName, Result<Vec<Value>, Fault>> {
         let mut asking = JoinSet::new();
         for (name, member) in &self.members {
-            let (name, connector) = (name.clone(), Arc::clone(&member.connector));
-            asking.spawn(async move { (name, list_in_time(connector.as_ref()).await) });
+            let (name, member) = (name.clone(), member.clone());
+            asking.spawn(async move { (name, list_in_time(&member).await) });
         }
         let mut lists = BTreeMap::new();
         while let Some(done) = asking.join_next().await {
@@ -71,9 +79,12 @@ impl Upstreams {
     }
 }
 
-async fn list_in_time(connector: &dyn Connector) -> Result<Vec<Value>, Fault> {
-    tokio::time::timeout(limits::START_TIMEOUT, connector.list()).await.unwrap_or_else(|_elapsed| {
+async fn list_in_time(member: &Member) -> Result<Vec<Value>, Fault> {
+    let listing = tokio::time::timeout(limits::START_TIMEOUT, member.connector.list());
+    let mut tools = listing.await.unwrap_or_else(|_elapsed| {
         let seconds = limits::START_TIMEOUT.as_secs();
         Err(Fault::new(Code::UpstreamTimeout, format!("no list of tools within {seconds} s")))
-    })
+    })?;
+    tools.retain(|definition| member.filter.admits(definition));
+    Ok(tools)
 }

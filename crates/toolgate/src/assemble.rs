@@ -1,0 +1,200 @@
+//! Builds the gate from its configuration: upstreams, rules, store, and the gateway over them.
+
+mod connect;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use auth::{Doorkeeper, Key};
+use catalog::{Catalogue, Source};
+use gateway::{Gateway, OutputCheck, Parts, Refreshed, Settings};
+use manifest::AdapterManifest;
+use model::{Clock, Generation, Grant, UpstreamName};
+use policy::Rules;
+use store::{InstanceLock, LockError, Store};
+use upstream::Upstreams;
+
+use crate::cli::error::CliError;
+use crate::cli::exit::Exit;
+use crate::config::{Config, Mode, Naming, OutputSchema, Profile, Text, Transport};
+
+/// A gate ready to serve. The data folder is ours as long as this lives.
+#[derive(Debug)]
+pub struct Gate {
+    pub gateway: Arc<Gateway>,
+    pub doorkeeper: Doorkeeper,
+    pub refreshed: Refreshed,
+    _lock: InstanceLock,
+}
+
+/// Builds the gate and fills its catalogue. Upstreams that fail are reported, not fatal, unless
+/// nothing is left to serve.
+pub async fn gate(
+    config: &Config,
+    transport: Transport,
+    data: &Path,
+    note: &str,
+) -> Result<Gate, CliError> {
+    let profile = config.profile(transport);
+    let rules = rules(config, profile)?;
+    let sources = sources(config, Some(data))?;
+    let lock = InstanceLock::take(data, note).map_err(|error| locked(&error))?;
+    let store = open_store(data).await?;
+    let adopted = store.adopt_unfinished().await.map_err(CliError::from)?;
+    if adopted > 0 {
+        tracing::warn!(calls = adopted, "calls of an earlier run ended without an outcome");
+    }
+    let gateway = Arc::new(Gateway::new(Parts {
+        upstreams: sources.upstreams,
+        manifests: sources.manifests,
+        namespaces: sources.namespaces,
+        naming: naming(config.naming),
+        rules,
+        store,
+        clock: Clock::System,
+        settings: settings(config, profile),
+    }));
+    let refreshed = gateway.refresh().await;
+    check_refreshed(&refreshed)?;
+    Ok(Gate { gateway, doorkeeper: doorkeeper(config), refreshed, _lock: lock })
+}
+
+/// The catalogue alone, for looking at tools without a gate.
+pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
+    let sources = sources(config, None)?;
+    let mut listed = Vec::new();
+    let mut failures = Vec::new();
+    for (name, list) in sources.upstreams.list().await {
+        match list {
+            Err(fault) => failures.push((name, fault)),
+            Ok(definitions) => listed.push(Source {
+                protocol: sources
+                    .upstreams
+                    .member(&name)
+                    .map_or("custom", |m| m.connector.protocol()),
+                namespace: sources.namespaces.get(&name).cloned(),
+                manifest: sources.manifests.get(&name).map(Arc::clone),
+                upstream: name,
+                definitions,
+            }),
+        }
+    }
+    sources.upstreams.close().await;
+    let catalogue = Catalogue::build(Generation(1), listed, naming(config.naming));
+    let tools = catalogue.entries().len();
+    check_refreshed(&Refreshed { generation: Generation(1), tools, failures })?;
+    Ok(catalogue)
+}
+
+/// The data folder of a gate that may be running, for people who read records and answer questions.
+pub async fn open_store(data: &Path) -> Result<Store, CliError> {
+    let config = store::Config { dir: data.to_owned() };
+    Store::open(&config, Clock::System)
+        .await
+        .map_err(|error| CliError::new(Exit::Unavailable, error.to_string()))
+}
+
+struct Sources {
+    upstreams: Upstreams,
+    manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
+    namespaces: BTreeMap<UpstreamName, String>,
+}
+
+fn sources(config: &Config, data: Option<&Path>) -> Result<Sources, CliError> {
+    let (mut members, mut manifests, mut namespaces) =
+        (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    for (name, upstream) in config.upstreams.iter().filter(|(_, upstream)| upstream.enabled) {
+        members.push((name.clone(), connect::member(name, upstream, data)?));
+        if let Some(manifest) = connect::manifest(upstream)? {
+            manifests.insert(name.clone(), Arc::new(manifest));
+        }
+        if let Some(namespace) = &upstream.namespace {
+            namespaces.insert(name.clone(), namespace.as_str().to_owned());
+        }
+    }
+    Ok(Sources { upstreams: Upstreams::new(members), manifests, namespaces })
+}
+
+fn rules(config: &Config, profile: Profile) -> Result<Rules, CliError> {
+    let Some(path) = &config.policy else {
+        return Ok(match profile {
+            Profile::Dev => Rules::permit_all(),
+            Profile::Production => Rules::permit_declared(),
+        });
+    };
+    let text = connect::read(path)?;
+    Rules::parse(path.shown(), &text)
+        .map_err(|error| CliError::new(Exit::Config, error.to_string()))
+}
+
+fn settings(config: &Config, profile: Profile) -> Settings {
+    let allowed = |hosts: &Vec<Text>| hosts.iter().map(|host| host.as_str().to_owned()).collect();
+    Settings {
+        mode: match config.mode {
+            Mode::Gateway => gateway::Mode::Gateway,
+            Mode::Transparent => gateway::Mode::Transparent,
+            Mode::Native => gateway::Mode::Native,
+        },
+        call_timeout: Duration::from_millis(config.limits.call_timeout_ms),
+        calls_per_minute: config.limits.calls_per_minute,
+        calls_in_flight: config.limits.calls_in_flight,
+        inline_chars: config.results.inline_chars,
+        output_check: match (config.results.output_schema, profile) {
+            (Some(OutputSchema::Block), _) | (None, Profile::Production) => OutputCheck::Block,
+            (Some(OutputSchema::Warn), _) | (None, Profile::Dev) => OutputCheck::Warn,
+        },
+        approval_ttl: Duration::from_secs(config.approvals.ttl_seconds),
+        egress_allow: config.egress.allow.as_ref().map(allowed),
+    }
+}
+
+fn doorkeeper(config: &Config) -> Doorkeeper {
+    let grants = |texts: &Vec<Text>| texts.iter().map(|text| Grant::read(text.as_str())).collect();
+    let keys = config.auth.tokens.iter().map(|token| Key {
+        name: token.name.as_str().to_owned(),
+        token: token.token.0.clone(),
+        grants: grants(&token.grants),
+    });
+    Doorkeeper::new(keys.collect(), grants(&config.auth.local_grants))
+}
+
+const fn naming(naming: Naming) -> catalog::Naming {
+    match naming {
+        Naming::Auto => catalog::Naming::Auto,
+        Naming::None => catalog::Naming::None,
+        Naming::Wire => catalog::Naming::Wire,
+    }
+}
+
+/// Says which upstreams failed; with no tool left there is nothing to be a gate to.
+fn check_refreshed(refreshed: &Refreshed) -> Result<(), CliError> {
+    let reasons: Vec<String> = refreshed
+        .failures
+        .iter()
+        .map(|(name, fault)| format!("upstream `{name}`: {}", fault.message))
+        .collect();
+    if refreshed.tools == 0 {
+        let why = if reasons.is_empty() {
+            "no upstream offers any".to_owned()
+        } else {
+            reasons.join("; ")
+        };
+        return Err(CliError::new(
+            Exit::Unavailable,
+            format!("there are no tools to serve: {why}"),
+        )
+        .hint("run `toolgate config check`, and try the upstream's command or address by hand"));
+    }
+    for ((name, fault), reason) in refreshed.failures.iter().zip(reasons) {
+        let detail = fault.log.as_deref().unwrap_or_default();
+        tracing::warn!(upstream.name = name.as_str(), detail, "{reason}; its tools are missing");
+    }
+    Ok(())
+}
+
+fn locked(error: &LockError) -> CliError {
+    let exit = if matches!(error, LockError::Held { .. }) { Exit::Busy } else { Exit::Unavailable };
+    CliError::new(exit, error.to_string())
+}

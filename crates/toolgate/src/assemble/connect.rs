@@ -1,0 +1,123 @@
+//! One configured upstream becomes one connector. Files are read here; nothing is contacted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use auth::Credentials;
+use manifest::AdapterManifest;
+use model::{Clock, Secret, UpstreamName};
+use serde_json::Value;
+use upstream::demo::Demo;
+use upstream::http::Http;
+use upstream::openapi::OpenApi;
+use upstream::stdio::{self, Stdio};
+use upstream::stub::Stub;
+use upstream::{Connector, Filter, Member};
+
+use crate::cli::error::CliError;
+use crate::cli::exit::Exit;
+use crate::config::{ConfigPath, StubTools, Target, Text, Upstream};
+
+/// The demo upstream's state, beside the records.
+const DEMO_FILE: &str = "demo.json";
+
+/// The connector of one upstream. Without `data`, a demo upstream forgets what it is told.
+pub(super) fn member(
+    name: &UpstreamName,
+    upstream: &Upstream,
+    data: Option<&Path>,
+) -> Result<Member, CliError> {
+    let connector = connector(&upstream.target, data).map_err(|error| CliError {
+        message: format!("upstream `{name}`: {}", error.message),
+        ..error
+    })?;
+    let own = |texts: &Vec<Text>| texts.iter().map(|text| text.as_str().to_owned()).collect();
+    Ok(Member {
+        connector,
+        timeout: upstream.timeout,
+        filter: Filter {
+            include: upstream.include.as_ref().map(own),
+            exclude: own(&upstream.exclude),
+        },
+    })
+}
+
+/// The manifest of one upstream; the demo brings its own.
+pub(super) fn manifest(upstream: &Upstream) -> Result<Option<AdapterManifest>, CliError> {
+    let (shown, text) = match (&upstream.manifest, &upstream.target) {
+        (Some(path), _) => (path.shown(), read(path)?),
+        (None, Target::Demo) => ("the demo's manifest", Demo::manifest().to_owned()),
+        (None, _) => return Ok(None),
+    };
+    manifest::parse(&text).map(Some).map_err(|error| wrong(format!("{shown}: {error}")))
+}
+
+/// The text of a file the configuration names.
+pub(super) fn read(path: &ConfigPath) -> Result<String, CliError> {
+    std::fs::read_to_string(path.as_path())
+        .map_err(|error| wrong(format!("`{}` cannot be read: {error}", path.shown())))
+}
+
+fn connector(target: &Target, data: Option<&Path>) -> Result<Arc<dyn Connector>, CliError> {
+    Ok(match target {
+        Target::Demo => {
+            let file = data.map(|data| data.join(DEMO_FILE));
+            Arc::new(Demo::new(Clock::System, file).map_err(|error| wrong(error.to_string()))?)
+        }
+        Target::Stub { tools } => Arc::new(Stub::new(stub_tools(tools)?)),
+        Target::Stdio { command, args, env, cwd } => Arc::new(Stdio::new(stdio::Config {
+            command: command.as_path().to_string_lossy().into_owned(),
+            args: args.iter().map(|arg| arg.as_str().to_owned()).collect(),
+            env: env.clone(),
+            cwd: cwd.as_ref().map(|cwd| cwd.as_path().to_owned()),
+        })),
+        Target::Http { url, headers } => {
+            let connector = Http::new(url.as_str(), &credentials(headers)?);
+            Arc::new(connector.map_err(|_fault| wrong(format!("`{url}` is no usable address")))?)
+        }
+        Target::Sse { url, .. } => {
+            return Err(wrong(format!("`{url}`: legacy SSE upstreams cannot be reached yet"))
+                .hint(
+                    "if the server also speaks Streamable HTTP, set `type: http` and that address",
+                ));
+        }
+        Target::OpenApi { spec, base_url, headers } => {
+            let document: Value = serde_json::from_str(&read(spec)?)
+                .map_err(|error| wrong(format!("{}: not JSON: {error}", spec.shown())))?;
+            let document = openapi::Document::read(&document)
+                .map_err(|error| wrong(format!("{}: {error}", spec.shown())))?;
+            let base = base_url.as_ref().map(Text::as_str);
+            let connector = OpenApi::new(document, base, credentials(headers)?);
+            Arc::new(connector.map_err(|fault| wrong(fault.message))?)
+        }
+    })
+}
+
+fn stub_tools(tools: &StubTools) -> Result<Vec<Value>, CliError> {
+    let path = match tools {
+        StubTools::Inline(tools) => return Ok(tools.clone()),
+        StubTools::File(path) => path,
+    };
+    let bad = |why: String| wrong(format!("{}: {why}", path.shown()));
+    let value: Value =
+        serde_json::from_str(&read(path)?).map_err(|error| bad(format!("not JSON: {error}")))?;
+    let list = match value {
+        Value::Array(list) => list,
+        Value::Object(mut object) => match object.remove("tools") {
+            Some(Value::Array(list)) => list,
+            _ => return Err(bad("needs a list of tool definitions under `tools`".to_owned())),
+        },
+        _ => return Err(bad("must be a list of tool definitions".to_owned())),
+    };
+    Ok(list)
+}
+
+fn credentials(headers: &BTreeMap<String, Secret>) -> Result<Credentials, CliError> {
+    let headers = headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+    Credentials::from_headers(headers).map_err(|error| wrong(error.to_string()))
+}
+
+fn wrong(message: String) -> CliError {
+    CliError::new(Exit::Config, message)
+}

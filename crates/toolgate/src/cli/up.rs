@@ -1,0 +1,184 @@
+//! `toolgate up`: the gateway as a server that clients connect to.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use server::{Guard, Mcp, ServerInfo};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::args::UpArgs;
+use super::context::Context;
+use super::error::CliError;
+use super::exit::Exit;
+use super::stop;
+use crate::assemble::{self, Gate};
+use crate::config::{Config, LogLevel, Transport};
+
+/// What clients are told about the gate when they introduce themselves.
+const INSTRUCTIONS: &str = "Toolgate stands in front of many tools. Find one with tool_browse (by \
+     words or by path), run it with tool_execute, and look into large results with tool_view.";
+
+pub(super) fn run(context: &Context, args: UpArgs) -> Result<(), CliError> {
+    let insecure = args.insecure_no_auth;
+    let loaded = context.start(LogLevel::Info, args.into())?;
+    let transport = loaded.config.transport.filter(|known| *known != Transport::Stdio);
+    let transport = transport.unwrap_or(Transport::Http);
+    context.block_on(listen(context, &loaded.config, transport, insecure))
+}
+
+/// Listens until told to stop, then lets running calls finish.
+pub(super) async fn listen(
+    context: &Context,
+    config: &Config,
+    transport: Transport,
+    insecure: bool,
+) -> Result<(), CliError> {
+    refuse_open_door(config, insecure)?;
+    let listener = bind(config, transport).await?;
+    let bound = listener.local_addr()?;
+    let url = url(bound, transport);
+    let data = Context::data_folder(config)?;
+    let gate = assemble::gate(config, transport, &data, &url).await?;
+    let stop = stop::on_signal();
+    announce(context, config, &gate, &url, &data.display().to_string())?;
+    let served = server::serve(
+        mcp(config, &gate),
+        match transport {
+            Transport::Sse => server::Transport::LegacySse,
+            Transport::Stdio | Transport::Http => server::Transport::Streamable,
+        },
+        listener,
+        guard(config, bound),
+        stop.clone(),
+    );
+    finish(config, &gate, served, stop).await
+}
+
+pub(super) fn mcp(config: &Config, gate: &Gate) -> Mcp {
+    let instructions =
+        (gate.gateway.settings().mode == gateway::Mode::Gateway).then(|| INSTRUCTIONS.to_owned());
+    Mcp {
+        gateway: Arc::clone(&gate.gateway),
+        doorkeeper: Arc::new(gate.doorkeeper.clone()),
+        server: Arc::new(ServerInfo {
+            name: config.name.as_str().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instructions,
+        }),
+    }
+}
+
+/// Runs the server to its stop; then refuses new calls, finishes running ones, and closes.
+pub(super) async fn finish<F>(
+    config: &Config,
+    gate: &Gate,
+    served: F,
+    stop: CancellationToken,
+) -> Result<(), CliError>
+where
+    F: Future<Output = std::io::Result<()>>,
+{
+    let deadline = Duration::from_millis(config.limits.shutdown_ms);
+    let closing = async {
+        stop.cancelled().await;
+        tracing::info!("stopping: no new calls, running ones may finish");
+        gate.gateway.close(deadline).await;
+    };
+    let serving = async {
+        let served = served.await;
+        // A server that ended by itself, as stdio does with its client, stops the gate too.
+        stop.cancel();
+        served
+    };
+    let (served, ()) = tokio::join!(serving, closing);
+    Ok(served?)
+}
+
+/// Whoever can reach a port that is not local must show who they are (C14, CW-115).
+fn refuse_open_door(config: &Config, insecure: bool) -> Result<(), CliError> {
+    if config.is_loopback() || !config.auth.tokens.is_empty() {
+        return Ok(());
+    }
+    if insecure {
+        tracing::warn!(
+            host = config.host.as_str(),
+            "listening without authentication: anybody who can reach this address may call tools"
+        );
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` can be reached from other machines, and no one would have to authenticate",
+        config.host
+    );
+    Err(CliError::new(Exit::Config, message).hint(
+        "set `auth.tokens`, keep 127.0.0.1, or pass --insecure-no-auth behind a firewall or reverse proxy",
+    ))
+}
+
+async fn bind(config: &Config, transport: Transport) -> Result<TcpListener, CliError> {
+    let host = config.host.as_str().trim_start_matches('[').trim_end_matches(']');
+    let port = config.port(transport);
+    TcpListener::bind((host, port)).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            CliError::new(Exit::Busy, format!("port {port} on {host} is in use"))
+                .hint("stop what listens there, or choose another with --port (0 takes a free one)")
+        }
+        _ => CliError::new(Exit::Unavailable, format!("cannot listen on {host}:{port}: {error}")),
+    })
+}
+
+fn guard(config: &Config, bound: SocketAddr) -> Guard {
+    let own = |texts: &[crate::config::Text]| -> Vec<String> {
+        texts.iter().map(|text| text.as_str().to_owned()).collect()
+    };
+    Guard::new(bound, &own(&config.http.allow_hosts), &own(&config.http.allow_origins))
+}
+
+fn url(bound: SocketAddr, transport: Transport) -> String {
+    let path = if transport == Transport::Sse { "sse" } else { "mcp" };
+    format!("http://{bound}/{path}")
+}
+
+fn announce(
+    context: &Context,
+    config: &Config,
+    gate: &Gate,
+    url: &str,
+    data: &str,
+) -> Result<(), CliError> {
+    let tools = gate.refreshed.tools;
+    let mode = config.mode;
+    if context.out.is_json() {
+        return context.out.json(&json!({"url": url, "mode": mode, "tools": tools, "data": data}));
+    }
+    let names = config.upstreams.iter().filter(|(_, upstream)| upstream.enabled);
+    let names = names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let me = stop::own_command();
+    let lines = format!(
+        "\
+toolgate {version} is up
+
+  listening  {url}
+  tools      {tools} from {names}, shown in mode {mode}
+  data       {data}
+
+Paste into a client:
+
+  Claude Code   claude mcp add --transport {kind} toolgate {url}
+  others        {{\"mcpServers\": {{\"toolgate\": {{\"url\": \"{url}\"}}}}}}
+
+Try next, in another terminal:
+
+  {me} records list      what was called, and what came of it
+  {me} approvals list    calls that wait for your yes
+  {me} demo              a guided tour in one terminal
+
+Ctrl-C stops it.",
+        version = env!("CARGO_PKG_VERSION"),
+        kind = if url.ends_with("/sse") { "sse" } else { "http" },
+    );
+    lines.lines().try_for_each(|line| context.out.line(line))
+}

@@ -1,0 +1,117 @@
+//! Settings that are one word out of a few. File, flags, help and schema all read them from here.
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How strict the defaults are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// For one person on one machine.
+    Dev,
+    /// For a server that others reach.
+    Production,
+}
+
+/// What `tools/list` shows.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Three tools that browse, execute and view all the others.
+    #[default]
+    Gateway,
+    /// Every tool without its schema, and two tools that hydrate and execute.
+    Transparent,
+    /// Every tool as its upstream describes it.
+    Native,
+}
+
+/// How clients reach Toolgate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// The client starts Toolgate and speaks over its pipes.
+    Stdio,
+    /// Streamable HTTP under `/mcp`.
+    Http,
+    /// The older HTTP with server-sent events, under `/sse`.
+    Sse,
+}
+
+/// How tools are named towards clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Naming {
+    /// The tool's own name, with the upstream's in front where two would collide.
+    #[default]
+    Auto,
+    /// The tool's own name; a collision is an error.
+    None,
+    /// Always `mcp__upstream__tool`.
+    Wire,
+}
+
+/// What an unset variable in the file means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unset {
+    /// A mistake.
+    #[default]
+    Error,
+    /// The empty text.
+    Empty,
+}
+
+/// What happens to an answer that breaks its tool's output schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputSchema {
+    /// The caller gets an error instead.
+    Block,
+    /// The caller gets the answer, and the log a warning.
+    Warn,
+}
+
+/// How much is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// One name for each choice, the same in the file and in output.
+macro_rules! as_str {
+    ($($name:ident { $($variant:ident => $text:literal),+ })+) => {$(
+        impl $name {
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    )+};
+}
+
+as_str! {
+    Profile { Dev => "dev", Production => "production" }
+    Mode { Gateway => "gateway", Transparent => "transparent", Native => "native" }
+    Transport { Stdio => "stdio", Http => "http", Sse => "sse" }
+    Naming { Auto => "auto", None => "none", Wire => "wire" }
+    LogLevel {
+        Off => "off", Error => "error", Warn => "warn", Info => "info", Debug => "debug",
+        Trace => "trace"
+    }
+}

@@ -1,0 +1,125 @@
+//! The sections of the file below the top level, each key with its doc, default and bound.
+//! Upstreams have a file of their own.
+
+use model::limits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::choices::{OutputSchema, Unset};
+use super::text::{Hidden, Text};
+
+/// Who may speak to Toolgate over HTTP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Auth {
+    /// Bearer tokens, each with the name its bearer goes by in records and policy.
+    pub tokens: Vec<Token>,
+    /// What the local user may use when there are no tokens, and always over stdio.
+    pub local_grants: Vec<Text>,
+}
+
+/// One bearer token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Token {
+    /// The bearer's name in records and policy.
+    pub name: Text,
+    /// The token itself; best written as `${VARIABLE}`.
+    pub token: Hidden,
+    /// What its bearer may use: `name` or `name:scope`, as manifests ask for it.
+    #[serde(default)]
+    pub grants: Vec<Text>,
+}
+
+/// How much, how often and how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// How long one call may take.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub call_timeout_ms: u64,
+    /// Calls of one caller on one tool within a minute.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub calls_per_minute: u32,
+    /// Calls running at the same time.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub calls_in_flight: u32,
+    /// How long running calls may go on once Toolgate was asked to stop.
+    #[schemars(range(min = 0, max = 600_000))]
+    pub shutdown_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            call_timeout_ms: millis(limits::CALL_TIMEOUT_DEFAULT),
+            calls_per_minute: limits::CALLS_PER_MINUTE_DEFAULT,
+            calls_in_flight: limits::CALLS_IN_FLIGHT_DEFAULT,
+            shutdown_ms: 10_000,
+        }
+    }
+}
+
+/// What of a result reaches the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Results {
+    /// Characters of a result passed on as they are; what is longer becomes an artifact.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub inline_chars: usize,
+    /// What happens to an answer that breaks its tool's output schema. Left out: `warn` in profile
+    /// `dev`, `block` in `production`.
+    pub output_schema: Option<OutputSchema>,
+}
+
+impl Default for Results {
+    fn default() -> Self {
+        Self { inline_chars: limits::INLINE_CHARS_DEFAULT, output_schema: None }
+    }
+}
+
+/// Where calls may go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Egress {
+    /// Hosts that may be reached: a host, or `*.suffix` for all hosts below it. Left out, the
+    /// upstreams' own hosts; an empty list, none.
+    pub allow: Option<Vec<Text>>,
+}
+
+/// Questions to humans.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Approvals {
+    /// How long a question stays open.
+    #[schemars(range(min = 1, max = 604_800))]
+    pub ttl_seconds: u64,
+}
+
+impl Default for Approvals {
+    fn default() -> Self {
+        Self { ttl_seconds: limits::APPROVAL_TTL_DEFAULT.as_secs() }
+    }
+}
+
+/// Variables in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EnvSettings {
+    /// What an unset variable means.
+    pub unset: Unset,
+}
+
+/// The HTTP door.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpSettings {
+    /// `Host` headers taken besides the address listened on.
+    pub allow_hosts: Vec<Text>,
+    /// Browser origins taken, such as `https://app.example.com`.
+    pub allow_origins: Vec<Text>,
+}
+
+fn millis(span: std::time::Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,175 @@
+//! Upstreams: an entry as the file has it, and the upstream it makes once its keys fit together.
+//! Nothing is connected here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use model::Secret;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::text::{ConfigPath, Hidden, Text};
+
+/// One place tools come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upstream {
+    pub target: Target,
+    pub namespace: Option<Text>,
+    pub manifest: Option<ConfigPath>,
+    pub timeout: Option<Duration>,
+    pub enabled: bool,
+    /// Only these tools; `None` means all.
+    pub include: Option<Vec<Text>>,
+    /// Never these tools.
+    pub exclude: Vec<Text>,
+}
+
+/// How an upstream is reached.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    Stdio {
+        command: ConfigPath,
+        args: Vec<Text>,
+        env: BTreeMap<String, Secret>,
+        cwd: Option<ConfigPath>,
+    },
+    Http {
+        url: Text,
+        headers: BTreeMap<String, Secret>,
+    },
+    Sse {
+        url: Text,
+        headers: BTreeMap<String, Secret>,
+    },
+    Stub {
+        tools: StubTools,
+    },
+    Demo,
+    OpenApi {
+        spec: ConfigPath,
+        base_url: Option<Text>,
+        headers: BTreeMap<String, Secret>,
+    },
+}
+
+/// The tools of a stub.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "$list_or_text", rename_all = "snake_case")]
+pub enum StubTools {
+    #[serde(rename = "list")]
+    Inline(Vec<Value>),
+    #[serde(rename = "text")]
+    File(ConfigPath),
+}
+
+impl Upstream {
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            namespace: None,
+            manifest: None,
+            timeout: None,
+            enabled: true,
+            include: None,
+            exclude: Vec::new(),
+        }
+    }
+}
+
+impl Target {
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Stdio { .. } => "stdio",
+            Self::Http { .. } => "http",
+            Self::Sse { .. } => "sse",
+            Self::Stub { .. } => "stub",
+            Self::Demo => "demo",
+            Self::OpenApi { .. } => "openapi",
+        }
+    }
+
+    /// Where it leads, in words fit for output.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Stdio { command, .. } => command.shown().to_owned(),
+            Self::Http { url, .. } | Self::Sse { url, .. } => url.shown().to_owned(),
+            Self::Stub { tools: StubTools::Inline(tools) } => format!("{} tools", tools.len()),
+            Self::Stub { tools: StubTools::File(path) } => path.shown().to_owned(),
+            Self::Demo => "built in".to_owned(),
+            Self::OpenApi { spec, .. } => spec.shown().to_owned(),
+        }
+    }
+}
+
+/// One upstream as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Upstream")]
+pub(super) struct Entry {
+    /// How it is reached. Left out: `stdio` with a `command`, `http` with a `url`.
+    #[serde(rename = "type")]
+    pub(super) kind: Option<Kind>,
+    /// stdio: the program to start.
+    #[schemars(length(min = 1))]
+    pub(super) command: Option<ConfigPath>,
+    /// stdio: its arguments.
+    pub(super) args: Option<Vec<Text>>,
+    /// stdio: variables it gets.
+    pub(super) env: Option<BTreeMap<String, Hidden>>,
+    /// stdio: the folder it starts in.
+    pub(super) cwd: Option<ConfigPath>,
+    /// http, sse: the address, `http://` or `https://`.
+    pub(super) url: Option<Text>,
+    /// http, sse, openapi: headers sent with every request.
+    pub(super) headers: Option<BTreeMap<String, Hidden>>,
+    /// stub: tool definitions, or the path of a JSON file of them.
+    pub(super) tools: Option<StubTools>,
+    /// openapi: the path of the document.
+    pub(super) spec: Option<ConfigPath>,
+    /// openapi: where the service is, if not where the document says.
+    pub(super) base_url: Option<Text>,
+    /// The namespace its tools appear under. Left out, taken from the tools' names.
+    #[schemars(length(min = 1, max = 64))]
+    pub(super) namespace: Option<Text>,
+    /// The path of an adapter manifest.
+    pub(super) manifest: Option<ConfigPath>,
+    /// How long one call to it may take.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(super) timeout_ms: Option<u64>,
+    /// Off keeps the entry but not its tools. Default: on.
+    pub(super) enabled: Option<bool>,
+    /// Only these tools: exact names, or patterns with `*` and `?`.
+    pub(super) include: Option<Vec<Text>>,
+    /// Never these tools, whatever `include` says.
+    pub(super) exclude: Option<Vec<Text>>,
+}
+
+/// The kinds of upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    Stdio,
+    Http,
+    Sse,
+    Stub,
+    Demo,
+    OpenApi,
+}
+
+impl JsonSchema for StubTools {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StubTools".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"anyOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "array", "items": {"type": "object"}},
+        ]})
+    }
+}
