@@ -1,5 +1,7 @@
 //! The nouns on paper. A changed snapshot is a changed format: walk old and new reader and writer.
 
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, json};
 use toolgate_model::artifact::{ArtifactKind, ArtifactRef, Selector, View};

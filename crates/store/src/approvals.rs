@@ -20,6 +20,8 @@ pub struct Verdict {
 
 impl Store {
     /// Stores the question as pending, or returns the one that lives for the same frozen call.
+    ///
+    /// A "no" lives as long as the question would have: asking again at once changes nothing.
     pub async fn ask(&self, approval: Approval) -> Result<Approval, Fault> {
         self.write(Question(approval)).await
     }

@@ -55,8 +55,10 @@ pub(super) async fn live(
     frozen_hash: &str,
     now: Timestamp,
 ) -> Result<Option<Approval>, WriteError> {
-    let query =
-        sqlx::query_as(seen!("WHERE frozen_hash = $2 AND state IN ('pending', 'approved')"));
+    let query = sqlx::query_as(seen!(
+        "WHERE frozen_hash = $2 AND (state IN ('pending', 'approved') \
+         OR (state = 'rejected' AND expires_at > $1))"
+    ));
     let row: Option<Row> =
         query.bind(now.as_millis()).bind(frozen_hash).fetch_optional(connection).await?;
     Ok(row.map(Row::approval).transpose()?)

@@ -40,12 +40,25 @@ async fn a_settled_question_may_be_asked_anew() {
     let home = Home::new();
     let store = home.open().await;
     store.ask(approval("1", "frozen")).await.unwrap();
-    store.answer("apr_1", Verdict { approved: false, ..yes("bob") }).await.unwrap();
-    let second = store.ask(approval("2", "frozen")).await.unwrap();
-    assert_eq!(second.approval_id.as_str(), "apr_2");
-    store.answer("apr_2", yes("bob")).await.unwrap();
-    redeem(&store, "apr_2", "1").await.unwrap();
-    assert_eq!(store.ask(approval("3", "frozen")).await.unwrap().approval_id.as_str(), "apr_3");
+    store.answer("apr_1", yes("bob")).await.unwrap();
+    redeem(&store, "apr_1", "1").await.unwrap();
+    assert_eq!(store.ask(approval("2", "frozen")).await.unwrap().approval_id.as_str(), "apr_2");
+}
+
+/// CO-133: the one who asks again is told, and the human is not asked again.
+#[tokio::test]
+async fn a_no_holds_until_the_question_would_have_expired() {
+    let home = Home::new();
+    let store = home.open().await;
+    store.ask(approval("1", "frozen")).await.unwrap();
+    let no = store.answer("apr_1", Verdict { approved: false, ..yes("bob") }).await.unwrap();
+    assert_eq!(store.ask(approval("2", "frozen")).await.unwrap(), no);
+    home.clock.advance(Duration::from_mins(15));
+    let renewed = Approval {
+        expires_at: home.clock.now().after(Duration::from_mins(15)),
+        ..approval("3", "frozen")
+    };
+    assert_eq!(store.ask(renewed.clone()).await.unwrap(), renewed);
 }
 
 #[tokio::test]
