@@ -3,13 +3,29 @@
 //! [`Gateway::call`] reads as the table of contents. Each stage is a file below; a stage takes the
 //! former one's value and returns the next; none calls another. Only this file knows the order.
 
-mod admit;
-mod approve;
-mod authorize;
-mod dispatch;
-mod inspect;
+/// 5 and 12: the entry, opened and closed.
 mod record;
+
+/// 6: which tool is meant.
 mod resolve;
+
+/// 7: whether this call may be made.
+mod authorize;
+
+/// Before anybody is asked: whether this key was answered already.
+mod claim;
+
+/// 8: whether a human says yes, where one must.
+mod approve;
+
+/// 9: whether it may be made now; from here on an effect may follow.
+mod admit;
+
+/// 10: the call itself.
+mod dispatch;
+
+/// 11: what came back, checked and cleared.
+mod inspect;
 
 use std::time::Duration;
 
@@ -102,8 +118,12 @@ impl Gateway {
     ) -> Result<Inspected, Fault> {
         let tool = resolve::resolve(self, request, entry)?;
         let way = authorize::authorize(self, request, &tool, entry)?;
+        let claim = claim::claim(self, request, &tool)?;
+        if let Some(stored) = claim::recall(self, claim.as_ref(), entry).await? {
+            return inspect::inspect(self, request, &tool, stored, entry).await;
+        }
         let permit = approve::approve(self, way, entry).await?;
-        let admitted = admit::admit(self, request, &tool, permit, entry).await?;
+        let admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
         let answer = dispatch::dispatch(self, admitted, watch, entry).await?;
         inspect::inspect(self, request, &tool, answer, entry).await
     }

@@ -91,9 +91,12 @@ fn interpret(message: Message) -> Result<Incoming, Refusal> {
 }
 
 fn request(id: Id, method: String, mut params: Map<String, Value>) -> Result<Incoming, Refusal> {
-    let meta = meta(&params).map_err(|error| Refusal { id: Some(id.clone()), error })?;
-    let ask = ask(&method, &mut params)
-        .map_err(|message| Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message))?;
+    let meta =
+        meta(&params).map_err(|error| Refusal { id: Some(id.clone()), error, stateless: true })?;
+    let ask = ask(&method, &mut params).map_err(|message| Refusal {
+        stateless: meta.revision.is_some(),
+        ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
+    })?;
     Ok(Incoming::Request(Box::new(Request { id, method, ask, meta })))
 }
 

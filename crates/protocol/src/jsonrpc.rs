@@ -64,11 +64,13 @@ pub struct Refusal {
     /// Absent when the message was too broken to carry one.
     pub id: Option<Id>,
     pub error: RpcError,
+    /// The request named its own revision, as stateless clients do; they read the HTTP status.
+    pub stateless: bool,
 }
 
 impl Refusal {
     pub fn new(id: Option<Id>, code: i64, message: impl Into<String>) -> Self {
-        Self { id, error: RpcError::new(code, message) }
+        Self { id, error: RpcError::new(code, message), stateless: false }
     }
 }
 

@@ -33,6 +33,15 @@ pub fn refusal(refusal: &Refusal) -> Vec<u8> {
     encode::error(refusal.id.as_ref(), &refusal.error)
 }
 
+/// Older clients look for the JSON-RPC error of a request they can name only in a success.
+pub fn status_of_refusal(refusal: &Refusal) -> StatusCode {
+    if refusal.id.is_some() && !refusal.stateless {
+        StatusCode::OK
+    } else {
+        StatusCode::BAD_REQUEST
+    }
+}
+
 /// The HTTP status beside a JSON-RPC error, as the revision wants it.
 pub fn status(revision: Revision, error_code: Option<i64>) -> StatusCode {
     match error_code {

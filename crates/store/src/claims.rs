@@ -3,6 +3,7 @@
 use model::{Answer, Code, Fault, RecordId, Timestamp};
 use sqlx::SqliteConnection;
 
+use crate::database::broken;
 use crate::records::Opened;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
@@ -36,6 +37,20 @@ pub enum ClaimEnd {
 }
 
 impl Store {
+    /// The answer this key has already got, if it has one. Takes nothing and changes nothing.
+    ///
+    /// A key used for other arguments, still running or left in doubt is a fault, as it is when the
+    /// claim is taken.
+    pub async fn recall(&self, claim: &Claim) -> Result<Option<Answer>, Fault> {
+        let mut reader = self.reader().await?;
+        let row = find(&mut reader, claim).await.map_err(broken)?;
+        let live = row.filter(|row| row.expires_at > self.now().as_millis());
+        match live.map(|row| row.opened(claim)).transpose()? {
+            Some(Opened::Stored(answer)) => Ok(Some(answer)),
+            Some(Opened::Fresh) | None => Ok(None),
+        }
+    }
+
     /// Marks calls that an earlier process left unfinished as unknown, and says how many.
     ///
     /// For the holder of the [`crate::InstanceLock`] alone, before its first call: to anybody else
@@ -109,6 +124,7 @@ impl Write for Adoption {
 
 #[derive(sqlx::FromRow)]
 struct Row {
+    expires_at: i64,
     args_hash: String,
     state: String,
     answer: Option<String>,
@@ -156,11 +172,13 @@ async fn find(
     connection: &mut SqliteConnection,
     claim: &Claim,
 ) -> Result<Option<Row>, sqlx::Error> {
-    sqlx::query_as("SELECT args_hash, state, answer FROM claims WHERE scope = $1 AND key = $2")
-        .bind(&claim.scope)
-        .bind(&claim.key)
-        .fetch_optional(connection)
-        .await
+    sqlx::query_as(
+        "SELECT expires_at, args_hash, state, answer FROM claims WHERE scope = $1 AND key = $2",
+    )
+    .bind(&claim.scope)
+    .bind(&claim.key)
+    .fetch_optional(connection)
+    .await
 }
 
 async fn insert(

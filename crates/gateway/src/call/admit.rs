@@ -1,11 +1,10 @@
-//! Stage 9: identity, rate, time, egress and the idempotency claim; then the opening entry.
+//! Stage 9: identity, rate, time and egress; then opening entry, approval and claim in one.
 //!
 //! After this stage an effect may happen, so everything that must survive a crash is durable here.
 
 use std::time::Duration;
 
 use catalog::Entry as Tool;
-use manifest::DedupScope;
 use model::{Answer, Code, Fault};
 use policy::Permit;
 use store::{Claim, Opened, Opening};
@@ -30,6 +29,7 @@ pub(super) async fn admit(
     request: &CallRequest,
     tool: &Tool,
     permit: Permit,
+    claim: Option<Claim>,
     entry: &mut Entry,
 ) -> Result<Admitted, Fault> {
     entry.stage("identity");
@@ -40,8 +40,6 @@ pub(super) async fn admit(
     let timeout = timeout(gateway, request, tool);
     entry.record.call.deadline = entry.record.call.started_at.after(timeout);
     egress(gateway, &permit)?;
-    let claim = claim(gateway, request, tool)?;
-    entry.record.call.idempotency_key = claim.as_ref().map(|claim| claim.key.clone());
     let stored = open(gateway, &permit, claim, entry).await?;
     Ok(Admitted { permit, timeout, stored, _place: place })
 }
@@ -91,42 +89,6 @@ fn host_matches(pattern: &str, host: &str) -> bool {
         Some(suffix) => host.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('.')),
         None => pattern == host,
     }
-}
-
-/// The key that keeps this call from taking effect twice, from the envelope or the arguments.
-fn claim(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<Option<Claim>, Fault> {
-    let Some(rule) =
-        tool.capability.as_ref().and_then(|capability| capability.idempotency.as_ref())
-    else {
-        return Ok(None);
-    };
-    let arg = rule.arg.as_deref().unwrap_or("idempotency_key");
-    let in_args = request.args.get(arg).and_then(serde_json::Value::as_str).map(str::to_owned);
-    let key = match (request.idempotency_key.clone(), in_args) {
-        (Some(outer), Some(inner)) if outer != inner => {
-            let message = format!("the call's key and its argument `{arg}` differ");
-            return Err(Fault::new(Code::ArgsInvalid, message).at(&tool.shown_name));
-        }
-        (outer, inner) => outer.or(inner),
-    };
-    let Some(key) = key else {
-        let missing =
-            Fault::new(Code::IdempotencyMissing, format!("this call needs a key in `{arg}`"));
-        return if rule.required { Err(missing.at(&tool.shown_name)) } else { Ok(None) };
-    };
-    let principal = &request.caller.principal;
-    let tenant = principal.tenant_id.clone().unwrap_or_default();
-    let owner = match rule.scope {
-        DedupScope::Principal => format!("{tenant}/{principal}"),
-        DedupScope::Tenant => tenant,
-        DedupScope::Global => String::new(),
-    };
-    Ok(Some(Claim {
-        scope: format!("{owner} {}", tool.item.key),
-        key,
-        args_hash: model::canonical::hash(&request.args),
-        expires_at: gateway.clock.now().after(Duration::from_secs(rule.dedup_window_seconds)),
-    }))
 }
 
 /// Makes opening, approval and claim durable together, where an effect may follow.

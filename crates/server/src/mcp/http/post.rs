@@ -35,7 +35,7 @@ pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Resp
     };
     match take(&shared, &headers, caller, &bytes).await {
         Ok(response) => response,
-        Err(refusal) => json(StatusCode::BAD_REQUEST, reply::refusal(&refusal)),
+        Err(refusal) => json(reply::status_of_refusal(&refusal), reply::refusal(&refusal)),
     }
 }
 
