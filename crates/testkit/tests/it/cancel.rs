@@ -1,0 +1,75 @@
+//! Who gives up and whose time is up: the upstream learns it, and the record says it.
+
+use std::time::Duration;
+
+use gateway::{CallRequest, Progress, Watch};
+use model::{Answer, CallStatus, Code, RecordStatus};
+use serde_json::json;
+use tokio::sync::mpsc;
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
+
+use crate::{ROAD, code, up_to};
+
+#[tokio::test]
+async fn cancelling_drops_the_call_at_the_upstream() {
+    let recorder = Recorder::one("sleep", Script::Hang);
+    let world = TestGateway::new().upstream("bed", recorder.clone()).start().await;
+    let watch = Watch::default();
+    let call = world.spawn(World::request("sleep", json!({})), watch.clone());
+    let seen = recorder.arrived().await;
+    watch.cancel.cancel();
+    let done = call.await.unwrap();
+    assert_eq!(code(&done), Some(Code::Cancelled));
+    assert_eq!(recorder.lost(), [seen.call_id]);
+    let record = world.last_record().await;
+    assert_eq!(record.stages, up_to("invoke"));
+    assert_eq!(record.status, RecordStatus::Cancelled);
+    assert_eq!(record.result.unwrap().status, CallStatus::Cancelled);
+}
+
+#[tokio::test]
+async fn a_call_cancelled_before_it_is_sent_is_never_sent() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let world = TestGateway::new().upstream("bed", recorder.clone()).start().await;
+    let watch = Watch::default();
+    watch.cancel.cancel();
+    let done = world.spawn(World::request("peek", json!({})), watch).await.unwrap();
+    assert_eq!((code(&done), recorder.count()), (Some(Code::Cancelled), 0));
+    assert_eq!(world.last_record().await.status, RecordStatus::Cancelled);
+}
+
+/// A timeout says whether the same call may be sent again.
+#[tokio::test]
+async fn a_timeout_drops_the_call_and_only_a_read_may_be_repeated() {
+    let check = async |class: &str, repeatable: bool| {
+        let recorder = Recorder::one("sleep", Script::Hang);
+        let binding = capability("bed.sleep", "sleep", json!({"class": class}));
+        let gate = TestGateway::new().upstream("bed", recorder.clone());
+        let world = gate.manifest("bed", manifest([binding])).start().await;
+        let timeout = Some(Duration::from_millis(1));
+        let request = World::request("sleep", json!({}));
+        let done = world.send(CallRequest { timeout, ..request }).await;
+        assert_eq!(code(&done), Some(Code::UpstreamTimeout));
+        assert_eq!(done.fault.unwrap().retryable(), repeatable, "{class}");
+        assert_eq!(recorder.lost().len(), 1);
+        assert_eq!(world.last_record().await.status, RecordStatus::Failed);
+    };
+    check("observe", true).await;
+    check("act", false).await;
+}
+
+#[tokio::test]
+async fn news_of_a_call_reach_the_one_who_listens() {
+    let step = |progress: f64| Progress { progress, total: Some(2.0), message: None };
+    let script = Script::Report(vec![step(1.0), step(2.0)], Answer::text("done"));
+    let recorder = Recorder::one("work", script);
+    let world = TestGateway::new().upstream("desk", recorder).start().await;
+    let (news, mut heard) = mpsc::channel(8);
+    let watch = Watch { news: Some(news), ..Watch::default() };
+    let done = world.spawn(World::request("work", json!({})), watch).await.unwrap();
+    assert_eq!(code(&done), None);
+    assert_eq!(heard.recv().await, Some(step(1.0)));
+    assert_eq!(heard.recv().await, Some(step(2.0)));
+    assert_eq!(heard.recv().await, None);
+    assert_eq!(world.last_record().await.stages, ROAD);
+}

@@ -1,0 +1,129 @@
+//! CO-40: idempotency, timeout, rate and egress, each refusing on its own.
+
+use std::time::Duration;
+
+use auth::Credentials;
+use gateway::{CallRequest, Watch};
+use model::{Code, Principal, limits};
+use serde_json::json;
+use toolgate_testkit::{
+    McpHttp, Recorder, Script, Style, TestGateway, World, capability, manifest,
+};
+use upstream::http::Http;
+
+use crate::{code, refused};
+
+/// CO-40, CO-84: a call that must have a key has one or is not made, and no human is bothered.
+#[tokio::test]
+async fn a_call_without_its_key_is_refused() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let binding = json!({"class": "act", "idempotency": {"required": true, "arg": "key"}});
+    let world = TestGateway::new()
+        .upstream("bank", recorder.clone())
+        .manifest("bank", manifest([capability("bank.pay", "pay", binding)]))
+        .start()
+        .await;
+    let request = World::request("pay", json!({}));
+    refused(&world, &recorder, request, Code::IdempotencyMissing, "policy").await;
+    assert_eq!(code(&world.call("pay", json!({"key": "k1"})).await), None);
+}
+
+/// CO-40: the shortest patience of caller, manifest and gate counts.
+#[tokio::test]
+async fn the_shortest_timeout_counts() {
+    let check = async |asked: Option<u64>, declared: Option<u64>, wanted: Duration| {
+        let recorder = Recorder::one("peek", Script::Echo);
+        let limits = declared.map_or(json!({}), |ms| json!({"timeout_ms": ms}));
+        let world = TestGateway::new()
+            .upstream("shelf", recorder.clone())
+            .manifest(
+                "shelf",
+                manifest([capability("shelf.peek", "peek", json!({"limits": limits}))]),
+            )
+            .start()
+            .await;
+        let request = World::request("peek", json!({}));
+        let done =
+            world.send(CallRequest { timeout: asked.map(Duration::from_millis), ..request }).await;
+        assert_eq!(code(&done), None);
+        assert_eq!(recorder.calls()[0].timeout, wanted);
+        let call = world.last_record().await.call;
+        assert_eq!(call.deadline, call.started_at.after(wanted));
+    };
+    check(None, None, limits::CALL_TIMEOUT_DEFAULT).await;
+    check(Some(7_000), None, Duration::from_secs(7)).await;
+    check(Some(7_000), Some(5_000), Duration::from_secs(5)).await;
+    check(Some(7_000_000), Some(5_000_000), limits::CALL_TIMEOUT_DEFAULT).await;
+}
+
+/// CO-40: no answer in time is a fault of its own, and a read may be sent again.
+#[tokio::test]
+async fn a_call_that_outlasts_its_time_ends_as_a_timeout() {
+    let recorder = Recorder::one("sleep", Script::Hang);
+    let binding = json!({"limits": {"timeout_ms": 1}});
+    let world = TestGateway::new()
+        .upstream("shelf", recorder.clone())
+        .manifest("shelf", manifest([capability("shelf.sleep", "sleep", binding)]))
+        .start()
+        .await;
+    let done = world.call("sleep", json!({})).await;
+    assert_eq!(code(&done), Some(Code::UpstreamTimeout));
+    assert!(done.fault.unwrap().retryable());
+    assert_eq!(recorder.lost().len(), 1);
+    assert_eq!(world.last_record().await.stages.last().unwrap(), "invoke");
+}
+
+/// CO-40: the call too many within a minute waits; other people do not.
+#[tokio::test]
+async fn the_call_too_many_is_refused_until_the_minute_is_over() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let binding = json!({"limits": {"per_minute": 2}});
+    let world = TestGateway::new()
+        .upstream("shelf", recorder.clone())
+        .manifest("shelf", manifest([capability("shelf.peek", "peek", binding)]))
+        .start()
+        .await;
+    for _ in 0..2 {
+        assert_eq!(code(&world.call("peek", json!({})).await), None);
+    }
+    let request = World::request("peek", json!({}));
+    let (done, _) = refused(&world, &recorder, request, Code::RateLimited, "limits").await;
+    assert_eq!(done.fault.unwrap().details["retry_after_ms"], 60_000);
+    let bob = world.call_as(Principal::user("bob"), "peek", json!({})).await;
+    assert_eq!(code(&bob), None);
+    world.clock.advance(Duration::from_mins(1));
+    assert_eq!(code(&world.call("peek", json!({})).await), None);
+}
+
+#[tokio::test]
+async fn one_call_more_than_may_run_at_once_is_refused() {
+    let recorder = Recorder::one("sleep", Script::Wait(model::Answer::text("awake")));
+    let gate = TestGateway::new().upstream("shelf", recorder.clone());
+    let world = gate.settings(|settings| settings.calls_in_flight = 1).start().await;
+    let running = world.spawn(World::request("sleep", json!({})), Watch::default());
+    recorder.arrived().await;
+    let request = World::request("sleep", json!({}));
+    refused(&world, &recorder, request, Code::RateLimited, "limits").await;
+    recorder.release();
+    assert_eq!(code(&running.await.unwrap()), None);
+    assert_eq!(code(&world.call("sleep", json!({})).await), None);
+}
+
+/// CO-40: a host the operator did not name is not reached, whatever the upstream speaks.
+#[tokio::test]
+async fn a_host_outside_the_allowed_ones_is_not_reached() {
+    let server = McpHttp::start(Style::Json).await;
+    let http = Http::new(&server.url, &Credentials::default()).unwrap();
+    let recorder = Recorder::one("peek", Script::Echo).at_host("api.example.com");
+    let world = TestGateway::new()
+        .upstream("far", http)
+        .upstream("near", recorder.clone())
+        .settings(|settings| settings.egress_allow = Some(vec!["*.example.com".to_owned()]))
+        .start()
+        .await;
+    let request = World::request("mcp__far__echo", json!({}));
+    let (_, record) = refused(&world, &recorder, request, Code::EgressDenied, "limits").await;
+    assert_eq!(record.status, model::RecordStatus::Denied);
+    assert_eq!(server.count("tools/call"), 0);
+    assert_eq!(code(&world.call("mcp__near__peek", json!({})).await), None);
+}

@@ -1,0 +1,60 @@
+//! Calls through a whole gate, told by what a caller gets, what an upstream saw and what is on
+//! record afterwards. A module per topic.
+
+#![expect(clippy::unwrap_used, reason = "a test may fall over")]
+
+mod approvals;
+mod artifacts;
+mod cancel;
+mod envelope;
+mod hidden;
+mod idempotency;
+mod limits;
+mod mcp_servers;
+mod misbehaviour;
+mod modes;
+mod output;
+mod recording;
+mod road;
+mod shutdown;
+mod suite;
+
+use gateway::{CallRequest, Done};
+use model::{Code, Record};
+use toolgate_testkit::{Recorder, World};
+
+/// The stages of a call that goes all the way (C8).
+const ROAD: &[&str] = &[
+    "resolve", "grants", "validate", "policy", "approval", "identity", "limits", "invoke",
+    "output", "evidence", "sanitise",
+];
+
+/// The road up to and with this stage.
+fn up_to(last: &str) -> &'static [&'static str] {
+    let end = ROAD.iter().position(|stage| *stage == last).unwrap();
+    ROAD.get(..=end).unwrap()
+}
+
+fn code(done: &Done) -> Option<Code> {
+    done.fault.as_ref().map(|fault| fault.code)
+}
+
+/// Makes a call that must end at `last` with `code` and without the upstream noticing.
+async fn refused(
+    world: &World,
+    recorder: &Recorder,
+    request: CallRequest,
+    wanted: Code,
+    last: &str,
+) -> (Done, Record) {
+    let before = recorder.count();
+    let done = world.send(request).await;
+    assert_eq!(code(&done), Some(wanted), "{done:?}");
+    assert!(done.cleared.get().is_error);
+    assert_eq!(recorder.count(), before, "the upstream saw a refused call");
+    let record = world.last_record().await;
+    assert_eq!(Some(&record.record_id), done.record_id.as_ref());
+    assert_eq!(record.stages, up_to(last));
+    assert_eq!(record.result.as_ref().unwrap().error, done.fault);
+    (done, record)
+}

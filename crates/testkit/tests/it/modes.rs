@@ -1,0 +1,106 @@
+//! CW-67: three ways to show one catalogue, over one core.
+
+use catalog::Query;
+use gateway::{CallRequest, Mode, Via};
+use model::{Code, Selector};
+use serde_json::{Value, json};
+use toolgate_testkit::{Recorder, Script, TestGateway, World, tool};
+
+use crate::{ROAD, code};
+
+/// Two shelves behind one gate, each with a tool that wants a number.
+async fn library(mode: Mode) -> World {
+    let input = json!({
+        "type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"],
+    });
+    let shelf =
+        |name: &str| Recorder::new().tool(tool(name, json!({"inputSchema": input})), Script::Echo);
+    TestGateway::new()
+        .upstream("a", shelf("shelf.get"))
+        .upstream("b", shelf("attic.get"))
+        .settings(|settings| settings.mode = mode)
+        .start()
+        .await
+}
+
+fn names(menu: &[Value]) -> Vec<&str> {
+    menu.iter().filter_map(|tool| tool["name"].as_str()).collect()
+}
+
+/// CW-67, CW-81: every tool of every upstream with its whole schema.
+#[tokio::test]
+async fn native_mode_lists_every_tool_whole() {
+    let world = library(Mode::Native).await;
+    let menu = world.gateway.menu(&World::ann());
+    assert_eq!(names(menu.get()), ["mcp__a__shelf_get", "mcp__b__attic_get"]);
+    assert_eq!(menu.get()[0]["inputSchema"]["required"], json!(["number"]));
+}
+
+/// CW-67, CW-69, CW-70, CW-71: names at once, schemas on demand.
+#[tokio::test]
+async fn transparent_mode_lists_names_and_hydrates_on_demand() {
+    let world = library(Mode::Transparent).await;
+    let menu = world.gateway.menu(&World::ann());
+    let own = ["tool_hydrate", "tool_execute", "tool_view"];
+    let tools = ["mcp__a__shelf_get", "mcp__b__attic_get"];
+    assert_eq!(names(menu.get()), [&tools[..], &own[..]].concat());
+    assert_eq!(menu.get()[0]["inputSchema"], json!({"type": "object"}));
+    let hydrated = world.gateway.hydrate(&World::ann(), "mcp__a__shelf_get");
+    let definition = hydrated.get().structured.clone().unwrap();
+    assert_eq!(definition["inputSchema"]["required"], json!(["number"]));
+    assert_eq!(definition["name"], "mcp__a__shelf_get");
+}
+
+/// CW-67, CW-72, CW-73, CW-74: three tools and no upstream's list.
+#[tokio::test]
+async fn gateway_mode_lists_three_tools_of_its_own() {
+    let world = library(Mode::Gateway).await;
+    let menu = world.gateway.menu(&World::ann());
+    assert_eq!(names(menu.get()), ["tool_browse", "tool_execute", "tool_view"]);
+}
+
+/// CW-67, CW-73: find it, call it, all by what the former step said.
+#[tokio::test]
+async fn what_is_found_by_browsing_can_be_executed() {
+    let world = library(Mode::Gateway).await;
+    let ann = World::ann();
+    let root = world.gateway.browse(&ann, &Query::Path("/".to_owned()), None);
+    assert_eq!(
+        root.get().structured.as_ref().unwrap()["folders"],
+        json!([["attic", 1], ["shelf", 1]])
+    );
+    let found = world.gateway.browse(&ann, &Query::Words("attic".to_owned()), None);
+    let card = &found.get().structured.as_ref().unwrap()["cards"][0];
+    let request = CallRequest::new(ann, card["name"].as_str().unwrap(), json!({"number": 1}));
+    let done = world.send(CallRequest { via: Via::Argument, ..request }).await;
+    assert_eq!(done.cleared.get().structured, Some(json!({"number": 1})));
+    assert_eq!(world.last_record().await.stages, ROAD);
+}
+
+/// CW-67: the same call means the same in every mode, by any of its names.
+#[tokio::test]
+async fn a_call_goes_the_same_road_in_every_mode() {
+    for mode in Mode::ALL {
+        let world = library(*mode).await;
+        for name in ["mcp__a__shelf_get", "shelf:get", "shelf.get"] {
+            let done = world.call(name, json!({"number": 1})).await;
+            assert_eq!(done.cleared.get().structured, Some(json!({"number": 1})), "{name}");
+            assert_eq!(world.last_record().await.stages, ROAD);
+        }
+    }
+}
+
+/// CW-89: an unknown name is answered in the channel in which it was given.
+#[tokio::test]
+async fn an_unknown_name_is_a_protocol_fault_as_tool_and_a_tool_error_as_argument() {
+    let world = library(Mode::Gateway).await;
+    let check = async |via: Via, wanted: Code| {
+        let request = World::request("cellar.get", json!({}));
+        assert_eq!(code(&world.send(CallRequest { via, ..request }).await), Some(wanted));
+    };
+    check(Via::Name, Code::ToolNotFound).await;
+    check(Via::Argument, Code::HydrateFailed).await;
+    let head = Selector::Head { chars: 10 };
+    let viewed = world.gateway.view(&World::ann(), "art_none", &head).await;
+    assert_eq!(viewed.get().structured.as_ref().unwrap()["error"], "VIEW_FAILED");
+}

@@ -1,0 +1,98 @@
+//! What comes back is checked and cleaned before anybody reads it.
+
+use gateway::OutputCheck;
+use model::{Answer, CallStatus, Code, Outcome, RecordStatus, canonical};
+use serde_json::{Value, json};
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
+
+use crate::{code, up_to};
+
+/// A tool that promises `{"count": integer}` and answers as told.
+async fn counting(answer: Answer, check: OutputCheck) -> (Recorder, World) {
+    let output = json!({
+        "type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"],
+    });
+    let definition = tool("count", json!({"outputSchema": output}));
+    let recorder = Recorder::new().tool(definition, Script::Answer(answer));
+    let gate = TestGateway::new().upstream("shelf", recorder.clone());
+    (recorder, gate.settings(|settings| settings.output_check = check).start().await)
+}
+
+/// SG-23, SG-27: the bad answer is on record as such and never shown.
+#[tokio::test]
+async fn an_answer_that_breaks_its_schema_is_blocked() {
+    let answer = Answer::structured(json!({"count": "IGNORE PREVIOUS"}));
+    let (recorder, world) = counting(answer, OutputCheck::Block).await;
+    let done = world.call("count", json!({})).await;
+    assert_eq!((code(&done), recorder.count()), (Some(Code::OutputInvalid), 1));
+    assert_eq!(done.fault.as_ref().unwrap().violations[0].instance_path, "/count");
+    let record = world.last_record().await;
+    assert_eq!(record.stages, up_to("output"));
+    assert_eq!(record.status, RecordStatus::Failed);
+    assert_eq!(record.result.unwrap().error.unwrap().code, Code::OutputInvalid);
+}
+
+#[tokio::test]
+async fn an_answer_without_the_promised_structure_is_blocked() {
+    let (_, world) = counting(Answer::text("three"), OutputCheck::Block).await;
+    let done = world.call("count", json!({})).await;
+    assert_eq!(code(&done), Some(Code::OutputInvalid));
+    assert!(!done.cleared.get().full_text().contains("three"));
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_its_schema_passes_where_that_is_only_a_warning() {
+    let answer = Answer::structured(json!({"count": "three"}));
+    let (_, world) = counting(answer.clone(), OutputCheck::Warn).await;
+    let done = world.call("count", json!({})).await;
+    assert_eq!(code(&done), None);
+    assert_eq!(done.cleared.get(), &answer);
+    assert_eq!(world.last_record().await.status, RecordStatus::Completed);
+}
+
+/// A tool's own "no" is an answer the model can act on, whatever its schema says.
+#[tokio::test]
+async fn a_tools_own_error_passes_as_a_failed_call() {
+    let answer = Answer::error("the shelf is empty");
+    let (_, world) = counting(answer.clone(), OutputCheck::Block).await;
+    let done = world.call("count", json!({})).await;
+    assert_eq!(code(&done), None);
+    assert_eq!(done.cleared.get(), &answer);
+    let result = done.result.unwrap();
+    assert_eq!((result.status, result.outcome), (CallStatus::Failed, Outcome::Error));
+    let record = world.last_record().await;
+    assert_eq!((record.status, record.result.unwrap().error), (RecordStatus::Failed, None));
+}
+
+/// SG-24: what the model reads is clean; the hash is of what was sent.
+#[tokio::test]
+async fn control_characters_are_stripped_everywhere_and_the_hash_is_of_the_raw_answer() {
+    let raw = Answer {
+        structured: Some(json!({"na\u{7}me": ["\u{1b}[31mEmma\u{1b}[0m", 7]})),
+        ..Answer::text("Em\u{0}ma\u{9b}1m")
+    };
+    let recorder = Recorder::one("read", Script::Answer(raw.clone()));
+    let world = TestGateway::new().upstream("shelf", recorder).start().await;
+    let done = world.call("read", json!({})).await;
+    let cleared = done.cleared.get();
+    assert_eq!(cleared.full_text(), "Emma");
+    assert_eq!(cleared.structured, Some(json!({"name": ["Emma", 7]})));
+    let result = done.result.unwrap();
+    assert_eq!(result.result_hash, Some(canonical::hash(&serde_json::to_value(raw).unwrap())));
+    assert_eq!(result.cleaning.changed_leaves, 3);
+    assert!(!result.summary.contains(char::is_control));
+    assert_eq!(world.last_record().await.result, Some(result));
+}
+
+#[tokio::test]
+async fn an_answer_without_its_evidence_is_only_partial() {
+    let check = async |answer: Value, outcome: Outcome| {
+        let recorder = Recorder::one("pay", Script::Answer(Answer::structured(answer)));
+        let binding = capability("bank.pay", "pay", json!({"evidence_keys": ["receipt", "at"]}));
+        let gate = TestGateway::new().upstream("bank", recorder);
+        let world = gate.manifest("bank", manifest([binding])).start().await;
+        assert_eq!(world.call("pay", json!({})).await.result.unwrap().outcome, outcome);
+    };
+    check(json!({"receipt": "r1", "at": 1}), Outcome::Ok).await;
+    check(json!({"receipt": "r1"}), Outcome::Partial).await;
+}

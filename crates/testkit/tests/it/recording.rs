@@ -1,0 +1,83 @@
+//! No record, no effect; and however many calls at once, one sound chain.
+
+use gateway::Watch;
+use model::{Code, RecordStatus};
+use serde_json::json;
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
+
+use crate::code;
+
+async fn desk() -> (Recorder, World) {
+    let recorder = Recorder::one("write", Script::Echo)
+        .tool(toolgate_testkit::tool("read", json!({})), Script::Echo);
+    let capabilities = [
+        capability("desk.write", "write", json!({"class": "act"})),
+        capability("desk.read", "read", json!({})),
+    ];
+    let gate = TestGateway::new().upstream("desk", recorder.clone());
+    (recorder, gate.manifest("desk", manifest(capabilities)).start().await)
+}
+
+#[tokio::test]
+async fn a_write_that_cannot_be_recorded_is_not_made() {
+    let (recorder, world) = desk().await;
+    world.store.close().await;
+    let done = world.call("write", json!({})).await;
+    assert_eq!(code(&done), Some(Code::Internal));
+    assert_eq!(recorder.count(), 0);
+    assert!(!done.fault.unwrap().indeterminate);
+}
+
+#[tokio::test]
+async fn a_write_is_not_made_when_the_database_has_gone() {
+    let (recorder, world) = desk().await;
+    assert_eq!(code(&world.call("write", json!({})).await), None);
+    std::fs::remove_file(world.data_dir().join("toolgate.db")).unwrap();
+    let done = world.call("write", json!({})).await;
+    assert_eq!(code(&done), Some(Code::Internal));
+    assert_eq!(recorder.count(), 1);
+}
+
+#[tokio::test]
+async fn the_answer_of_a_read_that_cannot_be_recorded_is_withheld() {
+    let (_, world) = desk().await;
+    world.store.close().await;
+    let done = world.call("read", json!({"secret": "hunter2"})).await;
+    assert_eq!(code(&done), Some(Code::Internal));
+    assert!(!serde_json::to_string(done.cleared.get()).unwrap().contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_write_is_on_record_before_the_upstream_sees_it() {
+    let recorder = Recorder::one("write", Script::Wait(model::Answer::text("written")));
+    let world = TestGateway::new().upstream("desk", recorder.clone()).start().await;
+    let call = world.spawn(World::request("write", json!({})), Watch::default());
+    let seen = recorder.arrived().await;
+    let record = world.last_record().await;
+    assert_eq!((record.status, record.call.call_id), (RecordStatus::Open, seen.call_id));
+    recorder.release();
+    call.await.unwrap();
+    assert_eq!(world.last_record().await.status, RecordStatus::Completed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thirty_calls_at_once_are_all_recorded_in_one_sound_chain() {
+    let (recorder, world) = desk().await;
+    let calls: Vec<_> = (0..30)
+        .map(|number| {
+            let name = if number % 2 == 0 { "write" } else { "read" };
+            world.spawn(World::request(name, json!({"number": number})), Watch::default())
+        })
+        .collect();
+    for call in calls {
+        assert_eq!(code(&call.await.unwrap()), None);
+    }
+    assert_eq!(recorder.count(), 30);
+    let records = world.records().await;
+    let mut numbers: Vec<_> = records.iter().map(|r| r.call.args["number"].as_i64()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..30).map(Some).collect::<Vec<_>>());
+    assert!(records.iter().all(|record| record.status == RecordStatus::Completed));
+    let report = world.store.verify_chain().await.unwrap();
+    assert_eq!((report.first_bad, report.entries), (None, 45));
+}

@@ -1,0 +1,167 @@
+//! The fixed order of stages, and where each refusal leaves it.
+
+use gateway::{CallRequest, Mode};
+use model::{Answer, CallStatus, Caller, Code, Effect, Fault, Grant, Principal, RecordStatus};
+use serde_json::{Value, json};
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
+
+use crate::{ROAD, code, refused};
+
+/// One tool `shelf.get` with a schema, which needs a grant and takes numbers up to nine.
+fn shelf() -> (Recorder, Value) {
+    let input = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {"number": {"type": "integer"}},
+        "required": ["number"],
+    });
+    let recorder =
+        Recorder::new().tool(tool("shelf.get", json!({"inputSchema": input})), Script::Echo);
+    let binding = json!({
+        "permissions": ["shelf.read"],
+        "arg_constraints": {"number": {"max": 9}},
+    });
+    (recorder, manifest([capability("shelf.get", "shelf.get", binding)]))
+}
+
+/// A call by ann, who holds the grant.
+fn granted(args: Value) -> CallRequest {
+    let grants = vec![Grant::read("shelf.read")];
+    CallRequest::new(Caller { grants, ..World::ann() }, "shelf.get", args)
+}
+
+async fn world(recorder: &Recorder, manifest: Value) -> World {
+    TestGateway::new().upstream("shelf", recorder.clone()).manifest("shelf", manifest).start().await
+}
+
+/// SG-19, CO-35..CO-42, C8: one order for every call.
+#[tokio::test]
+async fn a_good_call_goes_through_every_stage_in_the_fixed_order() {
+    let (recorder, manifest) = shelf();
+    let world = world(&recorder, manifest).await;
+    let done = world.send(granted(json!({"number": 1}))).await;
+    assert_eq!(done.fault, None);
+    assert_eq!(done.cleared.get().structured, Some(json!({"number": 1})));
+    let record = world.last_record().await;
+    assert_eq!(record.stages, ROAD);
+    assert_eq!(record.status, RecordStatus::Completed);
+    assert_eq!(recorder.calls()[0].effect, Effect::Read);
+    assert_eq!(recorder.calls()[0].call_id, record.call.call_id);
+}
+
+/// CO-34, CO-35: what is not in the catalogue is not found, and that is on record too.
+#[tokio::test]
+async fn an_unknown_tool_is_refused_at_resolve_and_recorded() {
+    let (recorder, manifest) = shelf();
+    let world = world(&recorder, manifest).await;
+    let unknown = World::request("shelf.burn", json!({"number": 1}));
+    let (_, record) = refused(&world, &recorder, unknown, Code::ToolNotFound, "resolve").await;
+    assert_eq!(record.call.asked_name, "shelf.burn");
+    assert_eq!((record.call.item_key, record.status), (None, RecordStatus::Failed));
+}
+
+/// SG-20, SG-26: the grant is looked at before the arguments are.
+#[tokio::test]
+async fn a_missing_grant_is_refused_before_the_arguments_are_read() {
+    let (recorder, manifest) = shelf();
+    let world = world(&recorder, manifest).await;
+    let nobody = World::request("shelf.get", json!({"nonsense": true}));
+    let (_, record) = refused(&world, &recorder, nobody, Code::CapabilityDenied, "grants").await;
+    assert_eq!(record.status, RecordStatus::Denied);
+    assert_eq!(record.result.unwrap().status, CallStatus::Rejected);
+}
+
+/// CW-75, CO-36: no mode lets arguments through that do not fit.
+#[tokio::test]
+async fn arguments_that_break_the_schema_reach_no_upstream_in_any_mode() {
+    for mode in Mode::ALL {
+        let (recorder, manifest) = shelf();
+        let gate = TestGateway::new().upstream("shelf", recorder.clone());
+        let world = gate.manifest("shelf", manifest).settings(|s| s.mode = *mode).start().await;
+        for args in [json!({}), json!({"number": "1"}), json!({"number": 1, "more": 2})] {
+            let (done, _) =
+                refused(&world, &recorder, granted(args), Code::ArgsInvalid, "validate").await;
+            assert!(!done.fault.unwrap().violations.is_empty());
+        }
+    }
+}
+
+/// CO-36: the manifest bounds arguments beyond the schema.
+#[tokio::test]
+async fn arguments_that_break_a_constraint_are_refused_at_validation() {
+    let (recorder, manifest) = shelf();
+    let world = world(&recorder, manifest).await;
+    let request = granted(json!({"number": 10}));
+    let (done, _) = refused(&world, &recorder, request, Code::ArgsInvalid, "validate").await;
+    let violation = done.fault.unwrap().violations.remove(0);
+    assert_eq!(violation.instance_path, "/number");
+}
+
+/// CO-37: being listed is no leave to be called.
+#[tokio::test]
+async fn a_tool_that_may_be_listed_but_not_called_is_refused_by_policy() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let world = TestGateway::new()
+        .upstream("shelf", recorder.clone())
+        .policy(r#"permit(principal, action == Action::"list", resource);"#)
+        .settings(|settings| settings.mode = Mode::Native)
+        .start()
+        .await;
+    assert_eq!(world.gateway.menu(&World::ann()).get().len(), 1);
+    let request = World::request("peek", json!({}));
+    let (_, record) = refused(&world, &recorder, request, Code::PolicyDenied, "policy").await;
+    assert_eq!(record.status, RecordStatus::Denied);
+    assert!(record.decision.is_some());
+}
+
+/// CO-37: what held when the tool was found may no longer hold when it is called.
+#[tokio::test]
+async fn policy_is_asked_again_when_the_call_is_made() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let world = TestGateway::new()
+        .upstream("shelf", recorder.clone())
+        .policy(
+            r#"permit(principal, action == Action::"list", resource);
+            permit(principal, action == Action::"call", resource)
+            when { context.now_ms < 1768471260000 };"#,
+        )
+        .start()
+        .await;
+    assert_eq!(code(&world.call("peek", json!({})).await), None);
+    world.clock.advance(std::time::Duration::from_mins(1));
+    assert!(!world.gateway.hydrate(&World::ann(), "peek").get().is_error);
+    let request = World::request("peek", json!({}));
+    refused(&world, &recorder, request, Code::PolicyDenied, "policy").await;
+}
+
+/// CO-39: somebody answers for every call, and the record says who acts for whom.
+#[tokio::test]
+async fn the_record_names_the_person_and_the_agent() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let world = TestGateway::new().upstream("shelf", recorder.clone()).start().await;
+    let caller = Caller { client: Some("claude".to_owned()), ..World::ann() };
+    world.send(CallRequest::new(caller, "peek", json!({}))).await;
+    let chain = world.last_record().await.call.principal_chain;
+    assert_eq!(chain, [Principal::user("ann"), Principal::agent("claude")]);
+
+    let nobody = CallRequest::new(Caller::new(Principal::user("")), "peek", json!({}));
+    refused(&world, &recorder, nobody, Code::AuthRequired, "identity").await;
+}
+
+/// SG-22, CO-41, CO-127: a failing upstream is not asked twice.
+#[tokio::test]
+async fn one_attempt_is_exactly_one_upstream_call() {
+    let check = async |script: Script, wanted: Option<Code>| {
+        let recorder = Recorder::one("peek", script);
+        let world = TestGateway::new().upstream("shelf", recorder.clone()).start().await;
+        let done = world.call("peek", json!({})).await;
+        assert_eq!(code(&done), wanted);
+        assert_eq!(recorder.count(), 1);
+        assert_eq!(done.result.unwrap().metrics.retry_count, 0);
+    };
+    check(Script::Echo, None).await;
+    check(Script::Answer(Answer::error("the shelf is empty")), None).await;
+    for wanted in [Code::UpstreamError, Code::UpstreamUnavailable, Code::UpstreamTimeout] {
+        check(Script::Fault(Fault::new(wanted, "no")), Some(wanted)).await;
+    }
+}
