@@ -4,8 +4,19 @@ use model::Secret;
 
 /// Headers that the transport owns and no configuration may set.
 const RESERVED: &[&str] = &[
-    "accept", "connection", "content-length", "content-type", "host", "mcp-method", "mcp-name",
-    "mcp-protocol-version", "mcp-session-id", "te", "trailer", "transfer-encoding", "upgrade",
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
 ];
 
 /// Credentials of one upstream. Values print stars.

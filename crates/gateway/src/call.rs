@@ -118,8 +118,8 @@ impl Gateway {
     ) -> Result<Inspected, Fault> {
         let tool = resolve::resolve(self, request, entry)?;
         let way = authorize::authorize(self, request, &tool, entry)?;
-        let claim = claim::claim(self, request, &tool)?;
-        if let Some(stored) = claim::recall(self, claim.as_ref(), entry).await? {
+        let claim = claim::claim(self, request, &tool, entry)?;
+        if let Some(stored) = claim::recall(self, &tool, claim.as_ref(), entry).await? {
             return inspect::inspect(self, request, &tool, stored, entry).await;
         }
         let permit = approve::approve(self, way, entry).await?;

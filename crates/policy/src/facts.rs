@@ -1,7 +1,8 @@
 //! Everything a decision may rest on, and how it looks to Cedar.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::str::FromStr;
+use std::sync::{PoisonError, RwLock};
 
 use cedar_policy::{
     Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression,
@@ -69,7 +70,7 @@ pub(crate) struct Asked {
 pub(crate) fn ask(action: &str, facts: &Facts<'_>) -> Result<Asked, Unspeakable> {
     let principal = principal(&facts.caller.principal)?;
     let resource = resource(facts)?;
-    let action = uid("Action", action)?;
+    let action = uid(Kind::Action, action)?;
     let context = context(facts)?;
     let request = Request::new(principal.uid(), action, resource.uid(), context, None);
     let entities = Entities::from_entities([principal, resource], None);
@@ -77,15 +78,10 @@ pub(crate) fn ask(action: &str, facts: &Facts<'_>) -> Result<Asked, Unspeakable>
 }
 
 fn principal(principal: &Principal) -> Result<Entity, Unspeakable> {
-    let kind = match principal.kind {
-        PrincipalKind::User => "User",
-        PrincipalKind::Service => "Service",
-        PrincipalKind::Agent => "Agent",
-        PrincipalKind::Automation => "Automation",
-    };
     let tenant = principal.tenant_id.clone().unwrap_or_default();
     let attributes = HashMap::from([("tenant".to_owned(), text(&tenant))]);
-    Entity::new(uid(kind, &principal.id)?, attributes, HashSet::new()).map_err(unspeakable)
+    Entity::new(uid(Kind::Principal(principal.kind), &principal.id)?, attributes, HashSet::new())
+        .map_err(unspeakable)
 }
 
 fn resource(facts: &Facts<'_>) -> Result<Entity, Unspeakable> {
@@ -102,30 +98,60 @@ fn resource(facts: &Facts<'_>) -> Result<Entity, Unspeakable> {
         ("effect".to_owned(), text(facts.effect().as_str())),
     ]);
     let parents = HashSet::from([
-        uid("Upstream", item.key.upstream.as_str())?,
-        uid("Namespace", &item.namespace)?,
+        uid(Kind::Upstream, item.key.upstream.as_str())?,
+        uid(Kind::Namespace, &item.namespace)?,
     ]);
-    Entity::new(uid("Tool", &item.key.to_string())?, attributes, parents).map_err(unspeakable)
+    Entity::new(uid(Kind::Tool, &item.key.to_string())?, attributes, parents).map_err(unspeakable)
 }
 
 fn context(facts: &Facts<'_>) -> Result<Context, Unspeakable> {
-    let client = facts.caller.client.as_deref().unwrap_or_default();
     let arguments = match facts.args {
         Value::Object(arguments) => record(arguments)?,
         _ => RestrictedExpression::new_record([]).map_err(unspeakable)?,
     };
     let now = RestrictedExpression::new_long(facts.at.as_millis());
-    let pairs = [
-        ("arguments".to_owned(), arguments),
-        ("client".to_owned(), text(client)),
-        ("now_ms".to_owned(), now),
-    ];
+    let pairs = [("arguments".to_owned(), arguments), ("now_ms".to_owned(), now)];
     Context::from_pairs(pairs).map_err(unspeakable)
 }
 
-fn uid(kind: &str, id: &str) -> Result<EntityUid, Unspeakable> {
-    let kind = EntityTypeName::from_str(kind).map_err(unspeakable)?;
-    Ok(EntityUid::from_type_name_and_id(kind, EntityId::new(id)))
+/// The kinds of things rules speak about.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Action,
+    Principal(PrincipalKind),
+    Tool,
+    Upstream,
+    Namespace,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Action => "Action",
+            Self::Principal(PrincipalKind::User) => "User",
+            Self::Principal(PrincipalKind::Service) => "Service",
+            Self::Principal(PrincipalKind::Agent) => "Agent",
+            Self::Principal(PrincipalKind::Automation) => "Automation",
+            Self::Tool => "Tool",
+            Self::Upstream => "Upstream",
+            Self::Namespace => "Namespace",
+        }
+    }
+}
+
+fn uid(kind: Kind, id: &str) -> Result<EntityUid, Unspeakable> {
+    Ok(EntityUid::from_type_name_and_id(type_name(kind.name())?, EntityId::new(id)))
+}
+
+/// Cedar reads a type's name with a parser; eight names need to be read only once.
+fn type_name(name: &'static str) -> Result<EntityTypeName, Unspeakable> {
+    static READ: RwLock<BTreeMap<&'static str, EntityTypeName>> = RwLock::new(BTreeMap::new());
+    if let Some(known) = READ.read().unwrap_or_else(PoisonError::into_inner).get(name) {
+        return Ok(known.clone());
+    }
+    let read = EntityTypeName::from_str(name).map_err(unspeakable)?;
+    READ.write().unwrap_or_else(PoisonError::into_inner).insert(name, read.clone());
+    Ok(read)
 }
 
 fn record(object: &Map<String, Value>) -> Result<RestrictedExpression, Unspeakable> {

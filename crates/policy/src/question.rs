@@ -61,9 +61,8 @@ impl Question {
     /// Opens the permit if the human said yes to exactly this call and the yes still holds.
     pub fn answered(self, approval: &Approval, now: Timestamp) -> Result<Permit, Fault> {
         let refuse = |code: Code, message: &str| {
-            let path = self.permit.key().to_string();
             Err(Fault::new(code, message)
-                .at(path)
+                .at(self.permit.tool())
                 .with("approval_id", approval.approval_id.as_str()))
         };
         if approval.frozen_hash != self.frozen_hash {

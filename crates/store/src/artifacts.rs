@@ -3,6 +3,8 @@
 //! No name from outside becomes a path. A handle may return with a later call and then means the
 //! newer bytes; `call_id/handle` says which call is meant (resolution C28).
 
+use std::path::PathBuf;
+
 use bytes::Bytes;
 use model::{
     ArtifactId, ArtifactKind, ArtifactRef, CallId, Class, Fault, Handle, Timestamp, canonical,
@@ -11,6 +13,7 @@ use object_store::{ObjectStoreExt, PutPayload, path::Path};
 use sqlx::SqliteConnection;
 
 use crate::database::broken;
+use crate::folder;
 use crate::store::Store;
 use crate::word;
 use crate::writer::{Write, WriteError};
@@ -32,11 +35,14 @@ impl Store {
     /// Keeps the bytes for the principal; durable when it returns.
     pub async fn put_artifact(&self, new: NewArtifact) -> Result<ArtifactRef, Fault> {
         let hash = hash(new.bytes.clone()).await?;
-        let payload = PutPayload::from_bytes(new.bytes.clone());
-        // Written even if it is there: the same bytes, and a damaged copy heals.
-        self.objects().put(&object(&hash)?, payload).await.map_err(|error| {
+        let unwritten = |error: object_store::Error| {
             Fault::new(model::Code::Internal, Kept::UNWRITTEN).logging(format!("artifact: {error}"))
-        })?;
+        };
+        let (place, payload) = (object(&hash)?, PutPayload::from_bytes(new.bytes.clone()));
+        // Written even if it is there: the same bytes, and a damaged copy heals.
+        self.objects().put(&place, payload).await.map_err(unwritten)?;
+        let file = self.objects().path_to_filesystem(&place).map_err(unwritten)?;
+        close_to_others(file).await?;
         self.write(Kept::new(new, hash, self.now())).await
     }
 
@@ -73,6 +79,18 @@ fn object(hash: &str) -> Result<Path, Fault> {
         Some(folder) if is_hash => Ok(Path::from_iter([folder, hash])),
         _ => Err(Fault::internal(format!("artifact id `{hash}` is no hash"))),
     }
+}
+
+/// The object store makes files and folders that others could read, were the folder above them open.
+async fn close_to_others(file: PathBuf) -> Result<(), Fault> {
+    let tighten = move || {
+        file.parent().map_or(Ok(()), |folder| folder::tighten(folder, 0o700))?;
+        folder::tighten(&file, 0o600)
+    };
+    tokio::task::spawn_blocking(tighten)
+        .await
+        .map_err(|error| Fault::internal(format!("closing an artifact broke off: {error}")))?
+        .map_err(|error| Fault::internal(error.to_string()))
 }
 
 async fn hash(bytes: Bytes) -> Result<String, Fault> {

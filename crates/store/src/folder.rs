@@ -116,8 +116,9 @@ fn is_wide(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
+/// Takes from others what they may do with it, if they may do anything.
 #[cfg(unix)]
-fn tighten(path: &Path, mode: u32) -> Result<(), FolderError> {
+pub(crate) fn tighten(path: &Path, mode: u32) -> Result<(), FolderError> {
     use std::os::unix::fs::PermissionsExt;
     if !is_wide(path) {
         return Ok(());
@@ -132,7 +133,7 @@ fn is_wide(_path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn tighten(_path: &Path, _mode: u32) -> Result<(), FolderError> {
+pub(crate) fn tighten(_path: &Path, _mode: u32) -> Result<(), FolderError> {
     Ok(())
 }
 

@@ -113,8 +113,12 @@ fn query(filter: &RecordFilter) -> QueryBuilder<Sqlite> {
          WHERE later.record_id = entries.record_id AND later.seq > entries.seq)",
     );
     let status = filter.status.map(|status| status.as_str().to_owned());
+    // A name without its upstream stands for that tool of every upstream.
+    let qualified = filter.tool.as_ref().is_some_and(|tool| tool.contains('/'));
+    let tool =
+        if qualified { " AND tool = " } else { " AND substr(tool, instr(tool, '/') + 1) = " };
     let wanted = [
-        (" AND tool = ", filter.tool.clone()),
+        (tool, filter.tool.clone()),
         (" AND status = ", status),
         (" AND principal = ", filter.principal.clone()),
         (" AND run_id = ", filter.run_id.clone()),

@@ -61,6 +61,12 @@ pub async fn gate(
     Ok(Gate { gateway, doorkeeper: doorkeeper(config), refreshed, _lock: lock })
 }
 
+/// Reads every file the configuration names, as the start would, and contacts nobody.
+pub fn check(config: &Config, transport: Transport) -> Result<(), CliError> {
+    rules(config, config.profile(transport))?;
+    sources(config, None).map(|_| ())
+}
+
 /// The catalogue alone, for looking at tools without a gate.
 pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
     let sources = sources(config, None)?;

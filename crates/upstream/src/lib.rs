@@ -9,6 +9,7 @@ pub mod filter;
 pub mod function;
 pub mod http;
 pub mod limits;
+pub mod missing;
 pub mod openapi;
 pub mod stdio;
 pub mod stub;

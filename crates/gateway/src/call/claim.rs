@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use catalog::Entry as Tool;
-use manifest::DedupScope;
+use manifest::{DedupScope, Idempotency};
 use model::{Answer, Code, Fault};
 use store::Claim;
 
@@ -19,35 +19,16 @@ pub(super) fn claim(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
+    entry: &mut Entry,
 ) -> Result<Option<Claim>, Fault> {
-    let Some(rule) =
-        tool.capability.as_ref().and_then(|capability| capability.idempotency.as_ref())
-    else {
+    let Some(rule) = rule(tool) else { return Ok(None) };
+    entry.stage("idempotency");
+    let Some(key) = key(request, rule).map_err(|fault| fault.at(&tool.shown_name))? else {
         return Ok(None);
     };
-    let arg = rule.arg.as_deref().unwrap_or("idempotency_key");
-    let in_args = request.args.get(arg).and_then(serde_json::Value::as_str).map(str::to_owned);
-    let key = match (request.idempotency_key.clone(), in_args) {
-        (Some(outer), Some(inner)) if outer != inner => {
-            let message = format!("the call's key and its argument `{arg}` differ");
-            return Err(Fault::new(Code::ArgsInvalid, message).at(&tool.shown_name));
-        }
-        (outer, inner) => outer.or(inner),
-    };
-    let Some(key) = key else {
-        let missing =
-            Fault::new(Code::IdempotencyMissing, format!("this call needs a key in `{arg}`"));
-        return if rule.required { Err(missing.at(&tool.shown_name)) } else { Ok(None) };
-    };
-    let principal = &request.caller.principal;
-    let tenant = principal.tenant_id.clone().unwrap_or_default();
-    let owner = match rule.scope {
-        DedupScope::Principal => format!("{tenant}/{principal}"),
-        DedupScope::Tenant => tenant,
-        DedupScope::Global => String::new(),
-    };
+    entry.record.call.idempotency_key = Some(key.clone());
     Ok(Some(Claim {
-        scope: format!("{owner} {}", tool.item.key),
+        scope: format!("{} {}", owner(request, rule), tool.item.key),
         key,
         args_hash: model::canonical::hash(&request.args),
         expires_at: gateway.clock.now().after(Duration::from_secs(rule.dedup_window_seconds)),
@@ -55,17 +36,58 @@ pub(super) fn claim(
 }
 
 /// What this key was answered with before, if it was.
+///
+/// Only for keys of the caller's own: an answer that others could share must not go out before this
+/// caller has passed the gate too.
 pub(super) async fn recall(
     gateway: &Gateway,
+    tool: &Tool,
     claim: Option<&Claim>,
     entry: &mut Entry,
 ) -> Result<Option<Answer>, Fault> {
-    let Some(claim) = claim else { return Ok(None) };
-    entry.record.call.idempotency_key = Some(claim.key.clone());
+    let own = rule(tool).is_some_and(|rule| rule.scope == DedupScope::Principal);
+    let Some(claim) = claim.filter(|_| own) else { return Ok(None) };
     let stored = gateway.store.recall(claim).await?;
     if stored.is_some() {
         entry.stage("stored");
         entry.deduplicated = true;
     }
     Ok(stored)
+}
+
+fn rule(tool: &Tool) -> Option<&Idempotency> {
+    tool.capability.as_ref()?.idempotency.as_ref()
+}
+
+fn key(request: &CallRequest, rule: &Idempotency) -> Result<Option<String>, Fault> {
+    let arg = rule.arg.as_deref().unwrap_or("idempotency_key");
+    let in_args = request.args.get(arg).and_then(serde_json::Value::as_str).map(str::to_owned);
+    let key = match (request.idempotency_key.clone(), in_args) {
+        (Some(outer), Some(inner)) if outer != inner => {
+            let message = format!("the call's key and its argument `{arg}` differ");
+            return Err(Fault::new(Code::ArgsInvalid, message));
+        }
+        (outer, inner) => outer.or(inner),
+    };
+    match (&key, &rule.key_pattern) {
+        (None, _) if rule.required => {
+            Err(Fault::new(Code::IdempotencyMissing, format!("this call needs a key in `{arg}`")))
+        }
+        (Some(given), Some(pattern)) if !pattern.is_match(given) => {
+            let message = format!("the key in `{arg}` must match `{}`", pattern.as_str());
+            Err(Fault::new(Code::ArgsInvalid, message))
+        }
+        _ => Ok(key),
+    }
+}
+
+/// Whose keys can meet this one.
+fn owner(request: &CallRequest, rule: &Idempotency) -> String {
+    let principal = &request.caller.principal;
+    let tenant = principal.tenant_id.clone().unwrap_or_default();
+    match rule.scope {
+        DedupScope::Principal => format!("{tenant}/{principal}"),
+        DedupScope::Tenant => tenant,
+        DedupScope::Global => String::new(),
+    }
 }

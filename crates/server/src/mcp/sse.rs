@@ -50,7 +50,7 @@ pub(super) async fn open(State(shared): State<Shared>, headers: HeaderMap) -> Re
         first: Some(endpoint),
         news,
         stop: shared.stop.clone(),
-        _closing: Closing { id, mailboxes: Arc::clone(&shared.mailboxes) },
+        closing: Closing { id, mailboxes: Arc::clone(&shared.mailboxes) },
     };
     let events = unfold(state, async |mut state| {
         let event = state.next().await?;
@@ -152,9 +152,15 @@ struct Closing {
     mailboxes: Arc<Mailboxes>,
 }
 
+impl Closing {
+    fn close(&self) {
+        self.mailboxes.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
 impl Drop for Closing {
     fn drop(&mut self) {
-        self.mailboxes.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.close();
     }
 }
 
@@ -162,7 +168,7 @@ struct Open {
     first: Option<Vec<u8>>,
     news: mpsc::Receiver<Vec<u8>>,
     stop: CancellationToken,
-    _closing: Closing,
+    closing: Closing,
 }
 
 impl Open {
@@ -170,13 +176,21 @@ impl Open {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        // Every arm is cancel safe; at the stop the client sees its stream end and may come back.
-        tokio::select! {
+        // Every arm is cancel safe: a frame that was sent is not lost when another arm wins.
+        let frame = tokio::select! {
             biased;
-            frame = self.news.recv() => frame.map(|frame| sse::write("message", &frame)),
-            () = self.stop.cancelled() => None,
-            () = tokio::time::sleep(limits::KEEP_ALIVE) => Some(sse::KEEP_ALIVE.to_vec()),
-        }
+            frame = self.news.recv() => frame,
+            () = self.stop.cancelled() => self.last_words().await,
+            () = tokio::time::sleep(limits::KEEP_ALIVE) => return Some(sse::KEEP_ALIVE.to_vec()),
+        };
+        frame.map(|frame| sse::write("message", &frame))
+    }
+
+    /// At the stop nothing new is taken, but what running calls still say is delivered. Each holds a
+    /// sender; when the last is gone, so is the stream.
+    async fn last_words(&mut self) -> Option<Vec<u8>> {
+        self.closing.close();
+        self.news.recv().await
     }
 }
 

@@ -43,7 +43,7 @@ async fn the_same_key_and_arguments_get_the_stored_answer() {
     assert!(!first.result.unwrap().deduplicated);
     assert!(second.result.unwrap().deduplicated);
     let record = world.last_record().await;
-    let after_policy = ["stored", "output", "evidence", "sanitise"];
+    let after_policy = ["idempotency", "stored", "output", "evidence", "sanitise"];
     assert_eq!(record.stages, [up_to("policy"), &after_policy[..]].concat());
     assert_eq!(record.status, RecordStatus::Completed);
     assert_eq!(record.call.idempotency_key.as_deref(), Some("k1"));

@@ -11,7 +11,7 @@ use toolgate_testkit::{
 };
 use upstream::http::Http;
 
-use crate::{code, refused};
+use crate::{code, refused, up_to};
 
 /// CO-40, CO-84: a call that must have a key has one or is not made, and no human is bothered.
 #[tokio::test]
@@ -24,7 +24,10 @@ async fn a_call_without_its_key_is_refused() {
         .start()
         .await;
     let request = World::request("pay", json!({}));
-    refused(&world, &recorder, request, Code::IdempotencyMissing, "policy").await;
+    assert_eq!(code(&world.send(request).await), Some(Code::IdempotencyMissing));
+    assert_eq!(recorder.count(), 0);
+    let stages = world.last_record().await.stages;
+    assert_eq!(stages, [up_to("policy"), &["idempotency"][..]].concat());
     assert_eq!(code(&world.call("pay", json!({"key": "k1"})).await), None);
 }
 

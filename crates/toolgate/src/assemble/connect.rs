@@ -10,6 +10,7 @@ use model::{Clock, Secret, UpstreamName};
 use serde_json::Value;
 use upstream::demo::Demo;
 use upstream::http::Http;
+use upstream::missing::Missing;
 use upstream::openapi::OpenApi;
 use upstream::stdio::{self, Stdio};
 use upstream::stub::Stub;
@@ -76,12 +77,9 @@ fn connector(target: &Target, data: Option<&Path>) -> Result<Arc<dyn Connector>,
             let connector = Http::new(url.as_str(), &credentials(headers)?);
             Arc::new(connector.map_err(|_fault| wrong(format!("`{url}` is no usable address")))?)
         }
-        Target::Sse { url, .. } => {
-            return Err(wrong(format!("`{url}`: legacy SSE upstreams cannot be reached yet"))
-                .hint(
-                    "if the server also speaks Streamable HTTP, set `type: http` and that address",
-                ));
-        }
+        Target::Sse { .. } => Arc::new(Missing::new(
+            "legacy SSE servers cannot be reached yet; if it also speaks Streamable HTTP, set `type: http`",
+        )),
         Target::OpenApi { spec, base_url, headers } => {
             let document: Value = serde_json::from_str(&read(spec)?)
                 .map_err(|error| wrong(format!("{}: not JSON: {error}", spec.shown())))?;

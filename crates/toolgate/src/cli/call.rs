@@ -14,7 +14,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::stop;
 use crate::assemble;
-use crate::config::{Config, LogLevel, Overrides, Transport};
+use crate::config::{Config, LogLevel, Mode, Overrides, Transport};
 
 #[derive(Debug, Args)]
 pub struct CallArgs {
@@ -30,17 +30,19 @@ pub struct CallArgs {
 
 pub(super) fn run(context: &Context, args: &CallArgs) -> Result<(), CliError> {
     let arguments = args.arguments(&mut std::io::stdin())?;
-    let loaded = context.start(LogLevel::Warn, Overrides::default())?;
+    // A person at a terminal wants the whole answer; nobody could look into a handle afterwards.
+    let flags = Overrides { mode: Some(Mode::Native), ..Overrides::default() };
+    let loaded = context.start(LogLevel::Warn, flags)?;
     let done = context.block_on(call(&loaded.config, args, arguments))?;
     let answer = done.cleared.get();
     if context.out.is_json() {
         context
             .out
             .json(&json!({"record_id": done.record_id, "answer": answer, "result": done.result}))?;
-    } else {
+    } else if done.fault.is_none() {
         show(context, answer)?;
     }
-    verdict(done)
+    verdict(&done)
 }
 
 async fn call(config: &Config, args: &CallArgs, arguments: Value) -> Result<Done, CliError> {
@@ -50,7 +52,7 @@ async fn call(config: &Config, args: &CallArgs, arguments: Value) -> Result<Done
         run_id: args.run.clone(),
         ..CallRequest::new(gate.doorkeeper.local(), &args.name, arguments)
     };
-    let stop = stop::on_signal();
+    let stop = stop::on_signal()?;
     let watch = Watch { cancel: stop, news: None };
     let done = Box::pin(gate.gateway.call(request, watch)).await;
     gate.gateway.close(Duration::from_millis(config.limits.shutdown_ms)).await;
@@ -68,31 +70,31 @@ fn show(context: &Context, answer: &Answer) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The exit code: whose no it was, if it was one. The words are already on standard output.
-fn verdict(done: Done) -> Result<(), CliError> {
-    let exit = match (&done.fault, done.cleared.get().is_error) {
-        (None, false) => return Ok(()),
-        (None, true) => Exit::Failure,
-        (Some(fault), _) => match fault.code.kind() {
-            ErrorKind::Upstream | ErrorKind::Timeout => Exit::Unavailable,
-            ErrorKind::Protocol | ErrorKind::Internal => Exit::Failure,
-            _ => Exit::Refused,
-        },
+/// The exit code: whose no it was, if it was one.
+fn verdict(done: &Done) -> Result<(), CliError> {
+    let Some(fault) = &done.fault else {
+        let failed = done.cleared.get().is_error;
+        return if failed {
+            Err(CliError::new(Exit::Failure, "the tool says it failed"))
+        } else {
+            Ok(())
+        };
     };
-    let Some(fault) = done.fault else {
-        return Err(CliError::new(exit, "the tool says it failed"));
+    let exit = match fault.code.kind() {
+        ErrorKind::Upstream | ErrorKind::Timeout => Exit::Unavailable,
+        ErrorKind::Protocol | ErrorKind::Internal => Exit::Failure,
+        _ => Exit::Refused,
     };
-    let error = CliError::new(exit, format!("{}: {}", fault.code, fault.message));
+    let error = CliError::new(exit, done.cleared.get().full_text());
+    let me = stop::own_command();
     Err(match fault.code {
         Code::ApprovalPending => {
             let id = fault.details.get("approval_id").and_then(Value::as_str).unwrap_or("ID");
-            error.hint(format!(
-                "run `toolgate approvals approve {id}`, then make the same call again"
-            ))
+            error.hint(format!("run `{me} approvals approve {id}`, then make the same call again"))
         }
-        Code::ToolNotFound => error.hint("`toolgate tools list` shows what there is"),
+        Code::ToolNotFound => error.hint(format!("`{me} tools list` shows what there is")),
         Code::ArgsInvalid => {
-            error.hint(format!("`toolgate tools show {}` shows its schema", fault.path))
+            error.hint(format!("`{me} tools show {}` shows its schema", fault.path))
         }
         _ => error,
     })

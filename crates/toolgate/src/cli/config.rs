@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::args::Globals;
 use super::context::Context;
 use super::error::CliError;
+use crate::assemble;
 use crate::config::{
     Config, ConfigError, ConfigPath, Loaded, Mode, Overrides, Problem, Profile, Transport,
     Upstream, files,
@@ -38,6 +39,7 @@ fn check(context: &Context, file: Option<PathBuf>) -> Result<(), CliError> {
     let context = Context::new(Globals { config, ..globals.clone() });
     let loaded = context.load(Overrides::default())?;
     present(&loaded)?;
+    assemble::check(&loaded.config, loaded.config.transport.unwrap_or(Transport::Http))?;
     let summary = Summary::of(&loaded);
     if context.out.is_json() {
         return context.out.json(&summary);

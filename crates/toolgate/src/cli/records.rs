@@ -21,9 +21,9 @@ pub enum RecordsCommand {
     /// List the latest records, newest first
     List {
         /// How many at most
-        #[arg(long, default_value_t = LIMIT_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        #[arg(long, default_value_t = LIMIT_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=1_000))]
         limit: u32,
-        /// Only calls of this tool
+        /// Only calls of this tool, as `upstream/tool` or `tool`
         #[arg(long)]
         tool: Option<String>,
         /// Only records in this state

@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<(), CliError> {
 async fn pipe(config: &Config) -> Result<(), CliError> {
     let data = Context::data_folder(config)?;
     let gate = assemble::gate(config, Transport::Stdio, &data, "stdio").await?;
-    let stop = stop::on_signal();
+    let stop = stop::on_signal()?;
     tracing::info!(tools = gate.refreshed.tools, data = %data.display(), "serving on stdio");
     let served =
         stdio::serve(up::mcp(config, &gate), tokio::io::stdin(), tokio::io::stdout(), stop.clone());

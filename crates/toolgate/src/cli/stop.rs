@@ -3,17 +3,20 @@
 use tokio_util::sync::CancellationToken;
 
 /// Cancelled by Ctrl-C or a request to terminate. A second one ends the process at once.
-pub(super) fn on_signal() -> CancellationToken {
+///
+/// From its return on signals are ours: whoever reads our first line may send one.
+pub(super) fn on_signal() -> std::io::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let told = stop.clone();
+    let mut signals = Signals::listen()?;
     tokio::spawn(async move {
-        signal().await;
+        signals.next().await;
         told.cancel();
-        signal().await;
+        signals.next().await;
         tracing::warn!("second signal: ending at once");
         end_now();
     });
-    stop
+    Ok(stop)
 }
 
 /// The command line that leads to this binary again, for hints that can be pasted.
@@ -28,25 +31,38 @@ fn end_now() {
 }
 
 #[cfg(unix)]
-async fn signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return ctrl_c().await;
-    };
-    tokio::select! {
-        () = ctrl_c() => {}
-        _ = terminate.recv() => {}
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        // Both arms are cancel safe; a signal that loses is kept for the next look.
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
-#[cfg(not(unix))]
-async fn signal() {
-    ctrl_c().await;
-}
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
 
-async fn ctrl_c() {
-    if let Err(error) = tokio::signal::ctrl_c().await {
-        tracing::error!(%error, "cannot listen for Ctrl-C");
-        std::future::pending::<()>().await;
+#[cfg(windows)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
     }
 }

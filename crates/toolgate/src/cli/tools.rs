@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use catalog::{Catalogue, Entry};
 use clap::Subcommand;
-use model::Item;
 use model::fault::one_line;
 use serde_json::json;
 
@@ -39,8 +38,8 @@ pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliErr
 
 fn list(context: &Context, catalogue: &Catalogue) -> Result<(), CliError> {
     if context.out.is_json() {
-        let items: Vec<&Item> = catalogue.entries().iter().map(|tool| &tool.item).collect();
-        return context.out.json(&items);
+        let named = |tool: &Arc<Entry>| json!({"shown_name": tool.shown_name, "item": tool.item});
+        return context.out.json(&catalogue.entries().iter().map(named).collect::<Vec<_>>());
     }
     let row = |tool: &Arc<Entry>| {
         let capability = tool.capability.as_ref();

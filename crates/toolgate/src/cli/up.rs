@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::UpstreamName;
 use serde_json::json;
 use server::{Guard, Mcp, ServerInfo};
 use tokio::net::TcpListener;
@@ -42,7 +43,7 @@ pub(super) async fn listen(
     let url = url(bound, transport);
     let data = Context::data_folder(config)?;
     let gate = assemble::gate(config, transport, &data, &url).await?;
-    let stop = stop::on_signal();
+    let stop = stop::on_signal()?;
     announce(context, config, &gate, &url, &data.display().to_string())?;
     let served = server::serve(
         mcp(config, &gate),
@@ -154,8 +155,10 @@ fn announce(
     if context.out.is_json() {
         return context.out.json(&json!({"url": url, "mode": mode, "tools": tools, "data": data}));
     }
-    let names = config.upstreams.iter().filter(|(_, upstream)| upstream.enabled);
-    let names = names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let failed = |name: &UpstreamName| gate.refreshed.failures.iter().any(|(down, _)| down == name);
+    let serving =
+        config.upstreams.iter().filter(|(name, upstream)| upstream.enabled && !failed(name));
+    let names = serving.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
     let me = stop::own_command();
     let lines = format!(
         "\

@@ -23,7 +23,7 @@ pub enum Mode {
     /// Three tools that browse, execute and view all the others.
     #[default]
     Gateway,
-    /// Every tool without its schema, and two tools that hydrate and execute.
+    /// Every tool without its schema, and three tools that hydrate, execute and view.
     Transparent,
     /// Every tool as its upstream describes it.
     Native,
@@ -45,10 +45,10 @@ pub enum Transport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Naming {
-    /// The tool's own name, with the upstream's in front where two would collide.
+    /// The tool's own name with one upstream, `mcp__upstream__tool` with several.
     #[default]
     Auto,
-    /// The tool's own name; a collision is an error.
+    /// The tool's own name; only where two collide `mcp__upstream__tool`.
     None,
     /// Always `mcp__upstream__tool`.
     Wire,

@@ -28,7 +28,8 @@ pub(super) struct Child {
     outbox: mpsc::Sender<Vec<u8>>,
     alive: Arc<AtomicBool>,
     process: Mutex<Option<tokio::process::Child>>,
-    _tasks: [AbortOnDropHandle<()>; 3],
+    writing: AbortOnDropHandle<()>,
+    _listening: [AbortOnDropHandle<()>; 2],
 }
 
 impl Child {
@@ -48,12 +49,13 @@ impl Child {
         let pending = Arc::new(Pending::default());
         let alive = Arc::new(AtomicBool::new(true));
         let reading = read(stdout, Arc::clone(&pending), outbox.clone(), Arc::clone(&alive));
-        let tasks = [
+        let listening = [
             AbortOnDropHandle::new(tokio::spawn(reading)),
-            AbortOnDropHandle::new(tokio::spawn(write(stdin, inbox))),
             AbortOnDropHandle::new(tokio::spawn(log(stderr, config.command.clone()))),
         ];
-        Ok(Self { pending, outbox, alive, process: Mutex::new(Some(process)), _tasks: tasks })
+        let writing = AbortOnDropHandle::new(tokio::spawn(write(stdin, inbox)));
+        let process = Mutex::new(Some(process));
+        Ok(Self { pending, outbox, alive, process, writing, _listening: listening })
     }
 
     pub(super) fn is_alive(&self) -> bool {
@@ -74,6 +76,10 @@ impl Child {
             }
         };
         let ticket = self.pending.enter(news, cancel)?;
+        // INVARIANT: `alive` falls before everybody waiting is told, so whoever comes later sees it.
+        if !self.is_alive() {
+            return Err(gone());
+        }
         self.outbox.send(frame(ticket.id)).await.map_err(|_closed| gone())?;
         ticket.answer().await
     }
@@ -82,20 +88,40 @@ impl Child {
         self.outbox.try_send(frame).map_err(|_full_or_closed| gone())
     }
 
-    /// Ends the process: a moment to leave by itself, then force.
+    /// Ends the process: closes its input, gives it a moment to leave, then ends its whole group.
     pub(super) async fn stop(&self) {
         let process = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(mut process) = process {
-            let killed = async {
-                process.start_kill()?;
-                process.wait().await
-            };
-            if let Err(error) = tokio::time::timeout(limits::STOP_GRACE, killed).await {
-                tracing::warn!(%error, "a child process did not end in time");
-            }
+        let Some(mut process) = process else { return };
+        let group = process.id();
+        self.writing.abort();
+        if tokio::time::timeout(limits::STOP_GRACE, process.wait()).await.is_err() {
+            tracing::debug!("a child process did not leave by itself");
         }
+        end_group(group);
     }
 }
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let process = self.process.get_mut().unwrap_or_else(PoisonError::into_inner);
+        end_group(process.as_ref().and_then(tokio::process::Child::id));
+    }
+}
+
+/// Ends what the child started, too: launchers such as `npx` leave the real server behind.
+#[cfg(unix)]
+fn end_group(leader: Option<u32>) {
+    let leader = leader.and_then(|id| i32::try_from(id).ok());
+    if let Some(group) = leader.and_then(rustix::process::Pid::from_raw)
+        && let Err(error) =
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL)
+    {
+        tracing::trace!(%error, "no process was left in the group");
+    }
+}
+
+#[cfg(not(unix))]
+fn end_group(_leader: Option<u32>) {}
 
 fn command(config: &Config) -> Command {
     let mut command = Command::new(&config.command);

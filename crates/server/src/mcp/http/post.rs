@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{Caller, Code, Fault};
 use protocol::{Ask, Id, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::stream::{Stream, stream};
 use super::{SESSION, Shared, VERSION, refuse};
@@ -46,6 +47,10 @@ async fn take(
     bytes: &[u8],
 ) -> Result<Response, Refusal> {
     let mut messages = decode::client(bytes)?;
+    // What is wrong with the message comes before what is wrong with its headers: it names the request.
+    if let [Err(refusal)] = messages.as_slice() {
+        return Err(refusal.clone());
+    }
     let Some(visit) = visit(shared, headers, caller)? else { return Ok(unknown_session()) };
     if messages.len() > 1 {
         return batch(shared, &visit, messages).await;
@@ -107,24 +112,11 @@ async fn begin(shared: &Shared, visit: Visit, request: Asked) -> Result<Response
 }
 
 /// Answers one request: as JSON if the answer is all there is, as a stream if news comes first.
-///
-/// The call runs as a task of its own. For stateless clients closing the connection cancels it; for
-/// older ones it does not.
 async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Response, Refusal> {
-    let underway = enter(&visit, &request.id)?;
     let revision = visit.revision;
-    let cancel_on_close = revision.is_modern().then(|| underway.cancel.clone().drop_guard());
     let unknown = matches!(request.ask, Ask::Unknown);
-    let (frames, mut news) = mpsc::channel(limits::FRAMES_QUEUED);
-    let (done, mut answer) = oneshot::channel();
-    let mcp = Arc::clone(&shared.mcp);
-    shared.calls.spawn(async move {
-        let bytes = mcp.answer(&visit, request, underway.cancel.clone(), &frames).await;
-        drop(underway);
-        if done.send(bytes).is_err() {
-            tracing::debug!("an answer found no client");
-        }
-    });
+    let Started { mut news, mut answer, cancel } = start(shared, visit, request)?;
+    let cancel_on_close = revision.is_modern().then(|| cancel.drop_guard());
     // Whichever comes first decides the form; neither arm loses what the other would have brought.
     tokio::select! {
         biased;
@@ -134,9 +126,34 @@ async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Respons
             if let Some(guard) = cancel_on_close {
                 guard.disarm();
             }
-            Ok(json(reply::status(revision, code), bytes.unwrap_or_default()))
+            Ok(bytes.map_or_else(|_gone| broken_off(), |bytes| json(reply::status(revision, code), bytes)))
         }
     }
+}
+
+/// A request under way: what it says on the way, what it comes to, and how to call it off.
+struct Started {
+    news: mpsc::Receiver<Vec<u8>>,
+    answer: oneshot::Receiver<Vec<u8>>,
+    cancel: CancellationToken,
+}
+
+/// Runs a request as a task of its own, so that a client that goes away leaves it to its end and
+/// its record. Whether going away also cancels it is for the caller to say.
+fn start(shared: &Shared, visit: Visit, request: Asked) -> Result<Started, Refusal> {
+    let underway = enter(&visit, &request.id)?;
+    let cancel = underway.cancel.clone();
+    let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
+    let (done, answer) = oneshot::channel();
+    let mcp = Arc::clone(&shared.mcp);
+    shared.calls.spawn(async move {
+        let bytes = mcp.answer(&visit, request, underway.cancel.clone(), &frames).await;
+        drop(underway);
+        if done.send(bytes).is_err() {
+            tracing::debug!("an answer found no client");
+        }
+    });
+    Ok(Started { news, answer, cancel })
 }
 
 /// Several messages in one array, as 2025-03-26 allows: all answers in one array.
@@ -154,11 +171,9 @@ async fn batch(
         match message {
             Err(refusal) => answers.push(reply::refusal(&refusal)),
             Ok(Incoming::Request(request)) => {
-                let underway = enter(visit, &request.id)?;
-                let (frames, _unheard) = mpsc::channel(1);
-                answers.push(
-                    shared.mcp.answer(visit, *request, underway.cancel.clone(), &frames).await,
-                );
+                let started = start(shared, visit.clone(), *request)?;
+                let Ok(bytes) = started.answer.await else { return Ok(broken_off()) };
+                answers.push(bytes);
             }
             Ok(Incoming::Cancelled { id }) => visit.running.cancel(&id),
             Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => {}
@@ -169,6 +184,12 @@ async fn batch(
     }
     let joined = answers.join(&b","[..]);
     Ok(json(StatusCode::OK, [b"[", joined.as_slice(), b"]"].concat()))
+}
+
+/// A request whose task ended without an answer; the log has the reason.
+fn broken_off() -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, "the gate could not answer; its log says why\n")
+        .into_response()
 }
 
 fn enter(visit: &Visit, id: &Id) -> Result<crate::sessions::Underway, Refusal> {
