@@ -1,0 +1,125 @@
+//! The real binary: built as a user would build it, and configured to stand before the echo.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::Outcome;
+use crate::fleet::Kind;
+
+/// The most the configuration lets anybody ask for; every call comes from one caller on one tool.
+const CALLS_PER_MINUTE_MAX: u32 = 1_000_000;
+
+/// Builds `toolgate` in release, if anything changed, and returns where cargo put it.
+pub(crate) async fn build() -> Outcome<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--release", "-p", "toolgate", "--bin", "toolgate"])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .output()
+        .await?;
+    if !output.status.success() {
+        return Err("`toolgate` does not build".into());
+    }
+    let binary = executable_in(&String::from_utf8_lossy(&output.stdout));
+    binary.ok_or_else(|| "cargo built `toolgate` but does not say where".into())
+}
+
+/// A gate in native mode before the echo, with its files in the folder.
+pub(crate) fn command(
+    binary: &Path,
+    kind: Kind,
+    echo: SocketAddr,
+    folder: &Path,
+) -> Outcome<Command> {
+    let (name, manifest) = (kind.name(), folder.join("manifest.json"));
+    let config = folder.join(format!("{name}.json"));
+    fs::write(&manifest, serde_json::to_vec_pretty(&read_manifest())?)?;
+    let manifest = (kind == Kind::ToolgateRead).then_some(manifest.as_path());
+    fs::write(&config, serde_json::to_vec_pretty(&configuration(echo, manifest))?)?;
+    let mut command = Command::new(binary);
+    command.arg("up").args(["--port", "0"]);
+    command.arg("--config").arg(config).arg("--data").arg(folder.join(name));
+    // The caller's own settings must not reach what is measured.
+    command.env_remove("TOOLGATE_LOG").env_remove("RUST_LOG").current_dir(folder);
+    Ok(command)
+}
+
+fn configuration(echo: SocketAddr, manifest: Option<&Path>) -> Value {
+    let mut upstream = json!({"url": format!("http://{echo}/mcp")});
+    if let (Some(path), Some(upstream)) = (manifest, upstream.as_object_mut()) {
+        upstream.insert("manifest".to_owned(), json!(path));
+    }
+    json!({
+        "mode": "native",
+        "naming": "none",
+        "limits": {"calls_per_minute": CALLS_PER_MINUTE_MAX},
+        "upstreams": {"echo": upstream},
+    })
+}
+
+/// Declares that `echo` only reads.
+fn read_manifest() -> Value {
+    json!({
+        "adapter_id": "adp_bench_echo",
+        "name": "Echo of the benchmark",
+        "owner_role": "bench",
+        "protocol": "mcp",
+        "capabilities": [{
+            "capability_id": "bench.echo",
+            "tool": "echo",
+            "class": "observe",
+            "approval_mode": "read_only",
+        }],
+    })
+}
+
+/// The executable among the messages of a build, one JSON text per line.
+fn executable_in(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().rev().filter_map(|line| serde_json::from_str(line).ok());
+    let mut paths = messages.filter_map(|message: Value| {
+        let is_ours = message.pointer("/target/name").and_then(Value::as_str) == Some("toolgate");
+        message.get("executable").and_then(Value::as_str).filter(|_| is_ours).map(PathBuf::from)
+    });
+    paths.next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executable_is_found_among_other_messages() {
+        let messages = r#"
+            {"reason":"compiler-artifact","target":{"name":"toolgate"},"executable":null}
+            {"reason":"compiler-artifact","target":{"name":"other"},"executable":"/target/other"}
+            {"reason":"compiler-artifact","target":{"name":"toolgate"},"executable":"/target/toolgate"}
+            {"reason":"build-finished","success":true}
+        "#;
+        assert_eq!(executable_in(messages), Some("/target/toolgate".into()));
+        assert_eq!(executable_in("not json"), None);
+        assert_eq!(executable_in(""), None);
+    }
+
+    #[test]
+    fn only_the_read_names_a_manifest() {
+        let echo = "127.0.0.1:9".parse().unwrap();
+        let manifest = |path| {
+            let configuration = configuration(echo, path);
+            configuration.pointer("/upstreams/echo/manifest").cloned()
+        };
+        assert_eq!(
+            manifest(Some(Path::new("/tmp/manifest.json"))),
+            Some("/tmp/manifest.json".into())
+        );
+        assert_eq!(manifest(None), None);
+    }
+}
