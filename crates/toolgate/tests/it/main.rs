@@ -1,9 +1,26 @@
 //! The binary as its users see it: arguments in, output and exit code back.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test that cannot go on stops"
+)]
 
 mod cli;
+mod compile_fail;
 mod config;
+mod doors;
+mod gate;
+mod manual;
+mod peer;
+mod rmcp_peer;
+mod stopping;
+mod tidy;
+mod transports;
+mod web;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

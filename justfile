@@ -1,0 +1,42 @@
+# The tasks of this repository; few and fixed. `just` alone lists them.
+
+_list:
+    @just --list --unsorted
+
+# All checks, as CI runs them
+check:
+    ./test
+
+# All tests, without lints
+test:
+    cargo nextest run --workspace
+    cargo test --workspace --doc
+
+# Everything that needs Rust alone
+unit:
+    ./test unit
+
+# Official clients against the built binary
+e2e:
+    ./test e2e
+
+# Format, and let clippy repair what it can
+fix:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
+
+# A benchmark, such as `call`
+bench TARGET *ARGS:
+    cargo run --release --package bench -- {{TARGET}} {{ARGS}}
+
+# Start the gate
+run *ARGS:
+    cargo run --release -- up {{ARGS}}
+
+# A guided tour in one terminal
+demo:
+    cargo run --release -- demo
+
+# Licences, sources and known weaknesses of dependencies
+deny:
+    cargo deny check
