@@ -1,9 +1,19 @@
-//! What is known about the documents before a query comes: words, where they stand, how often.
+//! What is known about the documents before a query comes: words, names, spellings, meanings.
+//!
+//! A document's own share of a score is worked out here and hangs on nothing but the document:
+//! field lengths are held against fixed typical lengths, not against this catalogue's averages.
+//! What hangs on the catalogue, how rare a word is, is worked out per query over what the caller
+//! may see. Both together keep hidden documents without influence, and queries fast.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use crate::embed::{Vectors, embed};
 use crate::limits;
-use crate::words::words;
+use crate::names::Names;
+use crate::spelling::Spellings;
+use crate::table::Table;
+use crate::words::{is_filler, spaced, stem, words};
 
 /// One thing that can be found. Nothing here is shown; it is only matched.
 #[derive(Clone, Debug, Default)]
@@ -13,73 +23,244 @@ pub struct Doc<'a> {
     pub namespace: &'a str,
     pub description: &'a str,
     pub params: Vec<&'a str>,
+    /// What the parameters say of themselves.
+    pub param_texts: Vec<&'a str>,
     pub tags: Vec<&'a str>,
+    /// Other names that mean this document and no other.
+    pub aliases: Vec<&'a str>,
 }
 
 /// An immutable index; documents are known by their position in the slice it was built from.
-#[derive(Clone, Debug, Default)]
-pub struct Index {
-    /// Lower-case names, for the exact match.
-    pub(crate) names: Vec<String>,
-    pub(crate) lengths: Vec<[usize; FIELDS]>,
-    pub(crate) postings: HashMap<String, Vec<Posting>>,
-}
-
-/// How often a word stands in each field of one document.
 #[derive(Clone, Debug)]
-pub(crate) struct Posting {
-    pub(crate) doc: usize,
-    pub(crate) counts: [usize; FIELDS],
+pub struct Index {
+    pub(crate) table: Arc<Table>,
+    pub(crate) labels: Vec<Label>,
+    pub(crate) names: Names,
+    /// Folded words, each with its place in `postings`.
+    terms: HashMap<Box<str>, u32>,
+    postings: Vec<Vec<Posting>>,
+    pub(crate) spellings: Spellings,
+    pub(crate) vectors: Vectors,
 }
 
-/// Name, then parameters and tags, then description.
-pub(crate) const FIELDS: usize = 3;
-pub(crate) const WEIGHTS: [f64; FIELDS] = [4.0, 2.0, 1.0];
+/// What tells two documents apart to a reader.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Label {
+    pub(crate) name: Box<str>,
+    pub(crate) namespace: Box<str>,
+    pub(crate) params: Box<[Box<str>]>,
+}
+
+/// One word in one document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posting {
+    pub(crate) doc: u32,
+    /// Between zero and one: how much of the word's rarity the document earns.
+    pub(crate) earned: f32,
+    /// Bits of the fields the word stands in.
+    pub(crate) fields: u8,
+}
+
+/// Where a word can stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    Name,
+    Namespace,
+    Description,
+    Tags,
+    Params,
+    ParamTexts,
+}
+
+impl Field {
+    pub const ALL: [Self; FIELDS] = [
+        Self::Name,
+        Self::Namespace,
+        Self::Description,
+        Self::Tags,
+        Self::Params,
+        Self::ParamTexts,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Namespace => "namespace",
+            Self::Description => "description",
+            Self::Tags => "tags",
+            Self::Params => "parameters",
+            Self::ParamTexts => "parameter texts",
+        }
+    }
+}
+
+const FIELDS: usize = 6;
+/// In the order of `Field::ALL`.
+const WEIGHTS: [f32; FIELDS] = [3.0, 1.0, 1.0, 1.0, 0.5, 0.3];
+/// Words a field of a real tool has on average.
+const TYPICAL: [f32; FIELDS] = [3.5, 1.5, 22.0, 3.0, 4.0, 25.0];
+const LENGTH_MATTERS: f32 = 0.75;
+const SATURATION: f32 = 1.2;
+const NAME_MEANS: f32 = 2.0;
+const PARAMS_MEAN: f32 = 0.5;
 
 impl Index {
+    /// With the built-in table.
     pub fn build(docs: &[Doc<'_>]) -> Self {
-        let mut index = Self::default();
+        Self::build_with(docs, Table::builtin())
+    }
+
+    pub fn build_with(docs: &[Doc<'_>], table: Arc<Table>) -> Self {
+        let mut vectors = Vectors::new(table.dims, docs.len());
+        docs.iter().for_each(|doc| vectors.push(&meaning(&table, doc)));
+        Self::assemble(docs, table, vectors)
+    }
+
+    /// Builds anew but takes over the meanings of documents that did not change: `same` gives a
+    /// document's former position. The result is that of building from nothing.
+    pub fn rebuild(&self, docs: &[Doc<'_>], same: &dyn Fn(usize) -> Option<usize>) -> Self {
+        let mut vectors = Vectors::new(self.table.dims, docs.len());
         for (number, doc) in docs.iter().enumerate() {
-            index.names.push(doc.name.to_lowercase());
-            let fields = fields(doc);
-            index.lengths.push(fields.each_ref().map(Vec::len));
-            for (field, field_words) in fields.into_iter().enumerate() {
-                for word in field_words {
-                    index.count(word, number, field);
-                }
+            let taken = same(number).is_some_and(|former| vectors.push_from(&self.vectors, former));
+            if !taken {
+                vectors.push(&meaning(&self.table, doc));
             }
         }
-        index
+        Self::assemble(docs, Arc::clone(&self.table), vectors)
     }
 
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.labels.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.labels.is_empty()
     }
 
-    fn count(&mut self, word: String, doc: usize, field: usize) {
-        let postings = self.postings.entry(word).or_default();
-        if postings.last().is_none_or(|last| last.doc != doc) {
-            postings.push(Posting { doc, counts: [0; FIELDS] });
+    pub(crate) fn postings(&self, stem: &str) -> &[Posting] {
+        let place = self.terms.get(stem).and_then(|term| usize::try_from(*term).ok());
+        place.and_then(|place| self.postings.get(place)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn assemble(docs: &[Doc<'_>], table: Arc<Table>, vectors: Vectors) -> Self {
+        let mut shelf = Shelf::default();
+        for (number, doc) in docs.iter().enumerate() {
+            shelf.put(u32::try_from(number).unwrap_or(u32::MAX), doc);
         }
-        let count = postings.last_mut().and_then(|last| last.counts.get_mut(field));
-        if let Some(count) = count {
-            *count += 1;
-        }
+        let labels = docs.iter().map(label).collect();
+        let (names, spellings) = (Names::new(docs), Spellings::new(shelf.surfaces.keys()));
+        let (terms, postings) = (shelf.terms, shelf.postings);
+        Self { table, labels, names, terms, postings, spellings, vectors }
     }
 }
 
-fn fields(doc: &Doc<'_>) -> [Vec<String>; FIELDS] {
-    let name = [doc.name, doc.title.unwrap_or_default()];
-    let middle = std::iter::once(doc.namespace).chain(doc.params.iter().copied());
-    let middle = middle.chain(doc.tags.iter().copied());
-    let description: String = doc.description.chars().take(limits::DESCRIPTION_CHARS_MAX).collect();
+/// The inverted index while it grows.
+#[derive(Default)]
+struct Shelf {
+    /// Words as written, each with its term; fillers have none.
+    surfaces: HashMap<String, Option<u32>>,
+    terms: HashMap<Box<str>, u32>,
+    postings: Vec<Vec<Posting>>,
+}
+
+impl Shelf {
+    fn put(&mut self, number: u32, doc: &Doc<'_>) {
+        let fields = texts(doc).map(|texts| self.terms_of(&texts));
+        let lengths = fields.each_ref().map(Vec::len);
+        let mut counts: Vec<(u32, [f32; FIELDS])> = Vec::new();
+        let rows = fields.into_iter().enumerate();
+        let mut flat: Vec<(u32, usize)> =
+            rows.flat_map(|(field, terms)| terms.into_iter().map(move |term| (term, field))).collect();
+        flat.sort_unstable();
+        for (term, field) in flat {
+            if counts.last().is_none_or(|last| last.0 != term) {
+                counts.push((term, [0.0; FIELDS]));
+            }
+            let count = counts.last_mut().and_then(|last| last.1.get_mut(field));
+            count.into_iter().for_each(|count| *count += 1.0);
+        }
+        for (term, counts) in counts {
+            let posting = posting(number, &counts, &lengths);
+            let place = usize::try_from(term).ok().and_then(|term| self.postings.get_mut(term));
+            place.into_iter().for_each(|postings| postings.push(posting));
+        }
+    }
+
+    fn terms_of(&mut self, texts: &[&str]) -> Vec<u32> {
+        texts.iter().flat_map(|text| words(text)).filter_map(|word| self.term(word)).collect()
+    }
+
+    fn term(&mut self, word: String) -> Option<u32> {
+        if let Some(known) = self.surfaces.get(&word) {
+            return *known;
+        }
+        let term = (!is_filler(&word)).then(|| self.term_of_stem(&stem(&word)));
+        self.surfaces.insert(word, term);
+        term
+    }
+
+    fn term_of_stem(&mut self, stem: &str) -> u32 {
+        if let Some(term) = self.terms.get(stem) {
+            return *term;
+        }
+        let term = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
+        self.postings.push(Vec::new());
+        self.terms.insert(stem.into(), term);
+        term
+    }
+}
+
+fn posting(doc: u32, counts: &[f32; FIELDS], lengths: &[usize; FIELDS]) -> Posting {
+    let (mut frequency, mut fields) = (0.0, 0);
+    let rows = counts.iter().zip(lengths).zip(TYPICAL.iter().zip(WEIGHTS)).enumerate();
+    for (field, ((count, length), (typical, weight))) in rows.filter(|row| *row.1.0.0 > 0.0) {
+        let stretch = 1.0 - LENGTH_MATTERS + LENGTH_MATTERS * real(*length) / typical;
+        frequency += weight * count / stretch;
+        fields |= 1 << field;
+    }
+    Posting { doc, earned: frequency / (SATURATION + frequency), fields }
+}
+
+fn texts<'a>(doc: &Doc<'a>) -> [Vec<&'a str>; FIELDS] {
+    let description = head(doc.description, limits::DESCRIPTION_CHARS_MAX);
     [
-        name.into_iter().flat_map(words).collect(),
-        middle.flat_map(words).collect(),
-        words(&description),
+        std::iter::once(doc.name).chain(doc.title).collect(),
+        vec![doc.namespace],
+        vec![description],
+        doc.tags.clone(),
+        doc.params.clone(),
+        doc.param_texts.iter().map(|text| head(text, limits::MEANING_CHARS_MAX)).collect(),
     ]
+}
+
+fn meaning(table: &Table, doc: &Doc<'_>) -> Vec<f32> {
+    let (name, namespace) = (spaced(doc.name), spaced(doc.namespace));
+    let params: String = doc.params.iter().map(|param| spaced(param) + " ").collect();
+    let texts = [
+        (name.as_str(), NAME_MEANS),
+        (doc.title.unwrap_or_default(), 1.0),
+        (&namespace, 1.0),
+        (head(doc.description, limits::MEANING_CHARS_MAX), 1.0),
+        (head(&params, limits::MEANING_PARAMS_CHARS_MAX), PARAMS_MEAN),
+    ];
+    embed(table, texts.into_iter())
+}
+
+fn label(doc: &Doc<'_>) -> Label {
+    Label {
+        name: doc.name.into(),
+        namespace: doc.namespace.into(),
+        params: doc.params.iter().map(|param| Box::from(*param)).collect(),
+    }
+}
+
+/// The first characters of a text.
+pub(crate) fn head(text: &str, chars_max: usize) -> &str {
+    let end = text.char_indices().nth(chars_max).map(|(at, _)| at);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of words and tools are far below 2^23")]
+pub(crate) fn real(count: usize) -> f32 {
+    count as f32
 }

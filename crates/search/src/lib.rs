@@ -1,13 +1,27 @@
 //! Ranks tools for a query: words in, ordered hits out.
 //!
-//! No schemas, no cards, no policy. Who may see a document is asked of the caller, and a document
-//! the caller may not see has no influence at all: not on the order, not on a score, not on which
-//! words count as unknown.
+//! No schemas, no cards, no policy, no I/O. Who may see a document is asked of the caller, and a
+//! document the caller may not see has no influence at all: not on the order, not on a score, not
+//! on which words count as unknown.
 
+mod embed;
+mod explain;
+mod glossary;
 mod index;
 mod limits;
+mod log;
+mod names;
+mod query;
 mod rank;
+mod spelling;
+mod synonyms;
+mod table;
+mod twins;
+mod wordpiece;
 mod words;
 
-pub use index::{Doc, Index};
-pub use rank::{Hit, Ranking};
+pub use explain::{Explanation, Reason};
+pub use index::{Doc, Field, Index};
+pub use rank::{Ask, Hit, Ranking};
+pub use table::{Table, TableError};
+pub use twins::Twin;

@@ -1,42 +1,73 @@
-//! Text into comparable words: identifiers split, lower case, plurals folded. No dictionary.
+//! Text into comparable words: identifiers split, lower case, English endings folded.
 
-/// The words of a text in order, repeats included.
+use std::borrow::Cow;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+/// The words of a text in order, repeats included, lower case, not yet folded.
 ///
 /// An identifier gives its parts and, when it has several, itself in one piece:
 /// `GitHub` gives `git`, `hub`, `github`.
-pub(crate) fn words(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric()).flat_map(parts_and_whole).collect()
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|run| !run.is_empty())
+        .flat_map(parts_and_whole)
+}
+
+/// A lower-case word without its English ending.
+pub(crate) fn stem(word: &str) -> Cow<'_, str> {
+    thread_local!(static ENGLISH: Stemmer = Stemmer::create(Algorithm::English));
+    if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return ENGLISH.with(|stemmer| Cow::Owned(stemmer.stem(word).into_owned()));
+    }
+    Cow::Borrowed(word)
+}
+
+/// An identifier as words apart: `createIssue_now` as `create Issue now`.
+pub(crate) fn spaced(identifier: &str) -> String {
+    let runs = identifier.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
+    runs.flat_map(split_case).collect::<Vec<_>>().join(" ")
 }
 
 /// Words that say nothing about which tool is meant.
 pub(crate) fn is_filler(word: &str) -> bool {
-    const FILLERS: &[&str] = &[
-        "a", "an", "and", "at", "by", "can", "do", "for", "from", "how", "i", "in", "is", "it",
-        "me", "my", "need", "of", "on", "or", "please", "some", "that", "the", "this", "to",
-        "tool", "use", "want", "what", "which", "with", "you",
-    ];
-    FILLERS.contains(&word)
+    FILLERS.binary_search(&word).is_ok()
 }
+
+/// In order of the alphabet.
+const FILLERS: &[&str] = &[
+    "a", "about", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can",
+    "could", "d", "did", "do", "does", "for", "from", "had", "has", "have", "help", "hey", "hi",
+    "how", "i", "if", "im", "in", "into", "is", "it", "its", "just", "know", "let", "like", "ll",
+    "looking", "m", "may", "me", "might", "my", "need", "no", "not", "of", "on", "or", "our",
+    "please", "re", "s", "should", "so", "some", "t", "tell", "than", "thank", "thanks", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "tool", "us",
+    "use", "using", "ve", "want", "was", "we", "were", "what", "when", "where", "which", "who",
+    "whose", "why", "will", "with", "would", "you", "your",
+];
 
 fn parts_and_whole(run: &str) -> Vec<String> {
     let mut parts = split_case(run);
     if parts.len() > 1 {
         parts.push(run.to_owned());
     }
-    parts.iter().map(|part| fold(part)).filter(|part| !part.is_empty()).collect()
+    parts.iter().map(|part| part.chars().flat_map(char::to_lowercase).collect()).collect()
 }
 
 /// Cuts where lower meets upper case, letters meet digits, or an abbreviation meets a word.
 fn split_case(run: &str) -> Vec<String> {
-    let chars: Vec<char> = run.chars().collect();
+    if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return vec![run.to_owned()];
+    }
     let mut parts: Vec<String> = Vec::new();
-    for (at, &current) in chars.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|i| chars.get(i)).copied();
-        let after = chars.get(at + 1).copied();
+    let mut before = None;
+    let mut rest = run.chars().peekable();
+    while let Some(current) = rest.next() {
         match parts.last_mut() {
-            Some(part) if !cuts(before, current, after) => part.push(current),
+            Some(part) if !cuts(before, current, rest.peek().copied()) => part.push(current),
             _ => parts.push(current.to_string()),
         }
+        before = Some(current);
     }
     parts
 }
@@ -50,28 +81,6 @@ fn cuts(before: Option<char>, current: char, after: Option<char>) -> bool {
     camel || number || abbreviation
 }
 
-fn fold(word: &str) -> String {
-    singular(word.chars().flat_map(char::to_lowercase).collect())
-}
-
-/// English plurals only, and only where the ending is plain.
-fn singular(word: String) -> String {
-    if word.len() <= 3 || !word.is_ascii() {
-        return word;
-    }
-    if let Some(stem) = word.strip_suffix("ies") {
-        return format!("{stem}y");
-    }
-    let hissing = ["sses", "xes", "ches", "shes"];
-    if hissing.iter().any(|ending| word.ends_with(ending)) {
-        return word.strip_suffix("es").unwrap_or(&word).to_owned();
-    }
-    if ["ss", "us", "is"].iter().any(|ending| word.ends_with(ending)) {
-        return word;
-    }
-    word.strip_suffix('s').unwrap_or(&word).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,7 +88,9 @@ mod tests {
 
     #[test]
     fn identifiers_come_apart() {
-        let check = |text: &str, expected: &[&str]| assert_eq!(words(text), expected, "{text}");
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(words(text).collect::<Vec<_>>(), expected, "{text}");
+        };
         check("search_database", &["search", "database"]);
         check("createIssue", &["create", "issue", "createissue"]);
         check("github.create-issue", &["github", "create", "issue"]);
@@ -91,14 +102,19 @@ mod tests {
     }
 
     #[test]
-    fn plurals_meet_their_singular() {
-        let check = |plural: &str, singular: &str| assert_eq!(words(plural), words(singular));
+    fn endings_fold() {
+        let check = |one: &str, other: &str| assert_eq!(stem(one), stem(other));
         check("issues", "issue");
         check("repositories", "repository");
-        check("boxes", "box");
+        check("creating", "created");
         check("branches", "branch");
-        check("classes", "class");
-        assert_eq!(words("status analysis"), ["status", "analysis"]);
+        assert_eq!(stem("größen"), "größen");
+    }
+
+    #[test]
+    fn fillers_are_in_order_so_that_they_can_be_looked_up() {
+        assert!(FILLERS.is_sorted());
+        assert!(is_filler("the") && !is_filler("weather"));
     }
 
     proptest! {

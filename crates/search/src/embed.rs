@@ -1,0 +1,118 @@
+//! Meaning as a small vector: texts into int8, and the dot products of a query with all of them.
+//!
+//! The dot product is over integers, so its result does not hang on the order of summation; the
+//! loops are plain so that the compiler turns them into vector instructions of any machine.
+
+use crate::table::Table;
+
+/// Vectors of the documents, one after another.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vectors {
+    dims: usize,
+    cells: Vec<i8>,
+    scales: Vec<f32>,
+}
+
+/// A query's vector, finer than a document's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Needle {
+    cells: Vec<i16>,
+    scale: f32,
+}
+
+impl Vectors {
+    pub(crate) fn new(dims: usize, count: usize) -> Self {
+        let cells = Vec::with_capacity(dims * count);
+        Self { dims, cells, scales: Vec::with_capacity(count) }
+    }
+
+    pub(crate) fn push(&mut self, vector: &[f32]) {
+        let (cells, scale) = quantise(vector);
+        self.cells.extend(cells);
+        self.scales.push(scale);
+    }
+
+    /// Takes a vector over from another index of the same table.
+    pub(crate) fn push_from(&mut self, other: &Self, doc: usize) -> bool {
+        let Some((cells, scale)) = other.get(doc).filter(|_| other.dims == self.dims) else {
+            return false;
+        };
+        self.cells.extend_from_slice(cells);
+        self.scales.push(scale);
+        true
+    }
+
+    /// The cosine of every document with the query, in order.
+    pub(crate) fn cosines<'a>(&'a self, needle: &'a Needle) -> impl Iterator<Item = f32> + 'a {
+        let rows = self.cells.chunks_exact(self.dims.max(1)).zip(&self.scales);
+        rows.map(|(cells, scale)| dot(cells, &needle.cells) * scale * needle.scale)
+    }
+
+    /// The cosine of two documents.
+    pub(crate) fn between(&self, one: usize, other: usize) -> f32 {
+        let Some(((a, a_scale), (b, b_scale))) = self.get(one).zip(self.get(other)) else {
+            return 0.0;
+        };
+        let wide: Vec<i16> = b.iter().map(|cell| i16::from(*cell)).collect();
+        dot(a, &wide) * a_scale * b_scale
+    }
+
+    fn get(&self, doc: usize) -> Option<(&[i8], f32)> {
+        let start = doc.checked_mul(self.dims)?;
+        let cells = self.cells.get(start..start.checked_add(self.dims)?)?;
+        Some((cells, *self.scales.get(doc)?))
+    }
+}
+
+impl Needle {
+    pub(crate) fn new(vector: &[f32]) -> Self {
+        const STEPS: f32 = 32_767.0;
+        let largest = largest(vector);
+        if largest <= 0.0 {
+            return Self { cells: vec![0; vector.len()], scale: 0.0 };
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "scaled to fit")]
+        let cells = vector.iter().map(|x| (x / largest * STEPS).round() as i16).collect();
+        Self { cells, scale: largest / STEPS }
+    }
+
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.scale <= 0.0
+    }
+}
+
+/// Weighted texts into one vector of length one, or of zeros where nothing is known.
+pub(crate) fn embed<'a>(table: &Table, texts: impl Iterator<Item = (&'a str, f32)>) -> Vec<f32> {
+    let mut sum = vec![0.0; table.dims];
+    for (text, weight) in texts {
+        table.add(text, weight, &mut sum);
+    }
+    let length = sum.iter().fold(0.0_f32, |total, x| total + x * x).sqrt();
+    if length > 0.0 {
+        sum.iter_mut().for_each(|x| *x /= length);
+    }
+    sum
+}
+
+/// 127 steps to either side, and what one is worth.
+pub(crate) fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
+    const STEPS: f32 = 127.0;
+    let largest = largest(vector);
+    if largest <= 0.0 {
+        return (vec![0; vector.len()], 0.0);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "scaled to fit")]
+    let cells = vector.iter().map(|x| (x / largest * STEPS).round() as i8).collect();
+    (cells, largest / STEPS)
+}
+
+fn largest(vector: &[f32]) -> f32 {
+    vector.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a float's rounding is the same everywhere")]
+fn dot(cells: &[i8], needle: &[i16]) -> f32 {
+    let products = cells.iter().zip(needle).map(|(a, b)| i32::from(*a) * i32::from(*b));
+    // INVARIANT: `DIMS_MAX` keeps the sum within 32 bits.
+    products.fold(0_i32, i32::wrapping_add) as f32
+}

@@ -1,0 +1,76 @@
+//! Words one slip away from a word: a letter missing, added, changed, or two swapped.
+
+use std::collections::HashMap;
+
+/// Every indexed word under itself and under itself less one letter.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spellings {
+    words: Vec<Box<str>>,
+    near: HashMap<u64, Vec<u32>>,
+}
+
+const WORD_BYTES: std::ops::RangeInclusive<usize> = 4..=24;
+
+impl Spellings {
+    pub(crate) fn new<'a>(words: impl Iterator<Item = &'a String>) -> Self {
+        let mut kept: Vec<Box<str>> = words
+            .filter(|word| is_plain(word))
+            .map(|word| Box::from(word.as_str()))
+            .collect();
+        kept.sort_unstable();
+        let mut near: HashMap<u64, Vec<u32>> = HashMap::with_capacity(kept.len() * 8);
+        for (number, word) in (0_u32..).zip(&kept) {
+            for key in keys(word) {
+                near.entry(key).or_default().push(number);
+            }
+        }
+        Self { words: kept, near }
+    }
+
+    /// Indexed words one slip from this one, in order of the alphabet.
+    pub(crate) fn near(&self, word: &str) -> Vec<&str> {
+        if !is_plain(word) {
+            return Vec::new();
+        }
+        let mut numbers: Vec<u32> =
+            keys(word).filter_map(|key| self.near.get(&key)).flatten().copied().collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let words = numbers.into_iter().filter_map(|number| self.words.get(usize::try_from(number).ok()?));
+        words.map(AsRef::as_ref).filter(|other| strsim::osa_distance(word, other) == 1).collect()
+    }
+}
+
+fn is_plain(word: &str) -> bool {
+    WORD_BYTES.contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// FNV-1a of the word and of the word without each of its letters.
+fn keys(word: &str) -> impl Iterator<Item = u64> + '_ {
+    let without = move |gap: Option<usize>| {
+        let letters = word.bytes().enumerate().filter(move |(at, _)| Some(*at) != gap);
+        letters.fold(0xcbf2_9ce4_8422_2325, |hash: u64, (_, byte)| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    };
+    std::iter::once(None).chain((0..word.len()).map(Some)).map(without)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_slip_is_seen_through() {
+        let words = ["weather", "leather", "refund", "list"].map(str::to_owned);
+        let spellings = Spellings::new(words.iter());
+        let check = |word: &str, expected: &[&str]| assert_eq!(spellings.near(word), expected, "{word}");
+        check("wether", &["weather"]);
+        check("waether", &["weather"]);
+        check("weatherr", &["weather"]);
+        check("heather", &["leather", "weather"]);
+        check("rfnd", &[]);
+        check("weather", &["leather"]);
+        check("", &[]);
+    }
+}

@@ -1,0 +1,125 @@
+//! Text into the rows of a static table: BERT's normalising and WordPiece, nothing else of it.
+
+use std::collections::HashMap;
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::limits;
+
+/// The pieces a table knows, by text; pieces within a word are kept without their `##`.
+#[derive(Debug, Default)]
+pub(crate) struct Vocabulary {
+    starts: HashMap<Box<str>, u32>,
+    inner: HashMap<Box<str>, u32>,
+    unknown: Option<u32>,
+}
+
+impl Vocabulary {
+    pub(crate) fn new<'a>(pieces: impl Iterator<Item = (&'a str, u32)>) -> Self {
+        let mut vocabulary = Self::default();
+        for (piece, row) in pieces {
+            match piece.strip_prefix("##") {
+                Some(inner) if !inner.is_empty() => vocabulary.inner.insert(inner.into(), row),
+                _ => vocabulary.starts.insert(piece.into(), row),
+            };
+        }
+        vocabulary.unknown = vocabulary.starts.get("[UNK]").copied();
+        vocabulary
+    }
+
+    /// Whether a lower-case word is one piece.
+    pub(crate) fn knows(&self, word: &str) -> bool {
+        self.starts.contains_key(word)
+    }
+
+    /// The rows of a text in order, at most `TOKENS_MAX`.
+    pub(crate) fn rows(&self, text: &str) -> Vec<u32> {
+        let mut rows = Vec::new();
+        let mut word = String::new();
+        for c in normal(text) {
+            if c.is_alphanumeric() && !is_ideograph(c) {
+                word.push(c);
+                continue;
+            }
+            self.take(&mut word, &mut rows);
+            if !c.is_whitespace() && !c.is_control() {
+                word.push(c);
+                self.take(&mut word, &mut rows);
+            }
+            if rows.len() >= limits::TOKENS_MAX {
+                break;
+            }
+        }
+        self.take(&mut word, &mut rows);
+        rows.truncate(limits::TOKENS_MAX);
+        rows
+    }
+
+    fn take(&self, word: &mut String, rows: &mut Vec<u32>) {
+        const WORD_CHARS_MAX: usize = 100;
+        if word.is_empty() {
+            return;
+        }
+        let before = rows.len();
+        let whole = word.chars().count() <= WORD_CHARS_MAX && self.pieces(word, rows);
+        if !whole {
+            rows.truncate(before);
+            rows.extend(self.unknown);
+        }
+        word.clear();
+    }
+
+    /// Longest piece first; false when some part of the word is no piece at all.
+    fn pieces(&self, word: &str, rows: &mut Vec<u32>) -> bool {
+        let (mut rest, mut known) = (word, &self.starts);
+        while !rest.is_empty() {
+            let ends = rest.char_indices().rev().map(|(at, c)| at + c.len_utf8());
+            let longest = ends.filter_map(|end| rest.split_at_checked(end)).find_map(|(piece, left)| {
+                known.get(piece).map(|row| (*row, left))
+            });
+            let Some((row, left)) = longest else { return false };
+            rows.push(row);
+            (rest, known) = (left, &self.inner);
+        }
+        true
+    }
+}
+
+/// Lower case without accents.
+fn normal(text: &str) -> impl Iterator<Item = char> {
+    text.chars().flat_map(char::to_lowercase).nfd().filter(|c| !is_combining_mark(*c))
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn vocabulary() -> Vocabulary {
+        let pieces = ["[UNK]", "git", "##hub", "cafe", "-", "中"];
+        Vocabulary::new(pieces.into_iter().zip(0_u32..))
+    }
+
+    #[test]
+    fn words_come_apart_into_the_longest_pieces() {
+        let check = |text: &str, rows: &[u32]| assert_eq!(vocabulary().rows(text), rows, "{text}");
+        check("GitHub", &[1, 2]);
+        check("git-hub", &[1, 4, 0]);
+        check("Café", &[3]);
+        check("中git", &[5, 1]);
+        check("gitlab hub", &[0, 0]);
+        check("", &[]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_it(text in any::<String>()) {
+            prop_assert!(vocabulary().rows(&text).len() <= limits::TOKENS_MAX);
+        }
+    }
+}
