@@ -89,7 +89,9 @@ pub(crate) fn embed<'a>(table: &Table, texts: impl Iterator<Item = (&'a str, f32
     }
     let length = sum.iter().fold(0.0_f32, |total, x| total + x * x).sqrt();
     if length > 0.0 {
-        sum.iter_mut().for_each(|x| *x /= length);
+        for x in &mut sum {
+            *x /= length;
+        }
     }
     sum
 }

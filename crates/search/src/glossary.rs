@@ -35,7 +35,11 @@ pub(crate) fn from_chinese(run: &str) -> Vec<&'static str> {
 static WORDS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
     let lines = include_str!("../data/glossary.txt").lines();
     let pairs = lines.filter_map(|line| line.split_once('='));
-    pairs.flat_map(|(english, others)| others.split_whitespace().map(move |word| (word, english.trim()))).collect()
+    pairs
+        .flat_map(|(english, others)| {
+            others.split_whitespace().map(move |word| (word, english.trim()))
+        })
+        .collect()
 });
 
 #[cfg(test)]
@@ -44,7 +48,8 @@ mod tests {
 
     #[test]
     fn common_words_have_their_english() {
-        let check = |word: &str, expected: &str| assert_eq!(english(word), Some(expected), "{word}");
+        let check =
+            |word: &str, expected: &str| assert_eq!(english(word), Some(expected), "{word}");
         check("löschen", "delete");
         check("archivo", "file");
         check("supprimer", "delete");

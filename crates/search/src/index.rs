@@ -49,6 +49,8 @@ pub(crate) struct Label {
     pub(crate) name: Box<str>,
     pub(crate) namespace: Box<str>,
     pub(crate) params: Box<[Box<str>]>,
+    /// Different words of the name.
+    pub(crate) name_words: f32,
 }
 
 /// One word in one document.
@@ -82,6 +84,11 @@ impl Field {
         Self::ParamTexts,
     ];
 
+    /// The bit that stands for it in a posting.
+    pub(crate) fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -112,12 +119,15 @@ impl Index {
 
     pub fn build_with(docs: &[Doc<'_>], table: Arc<Table>) -> Self {
         let mut vectors = Vectors::new(table.dims, docs.len());
-        docs.iter().for_each(|doc| vectors.push(&meaning(&table, doc)));
+        for doc in docs {
+            vectors.push(&meaning(&table, doc));
+        }
         Self::assemble(docs, table, vectors)
     }
 
     /// Builds anew but takes over the meanings of documents that did not change: `same` gives a
     /// document's former position. The result is that of building from nothing.
+    #[must_use]
     pub fn rebuild(&self, docs: &[Doc<'_>], same: &dyn Fn(usize) -> Option<usize>) -> Self {
         let mut vectors = Vectors::new(self.table.dims, docs.len());
         for (number, doc) in docs.iter().enumerate() {
@@ -135,6 +145,13 @@ impl Index {
 
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
+    }
+
+    /// The posting of a folded word in one document.
+    pub(crate) fn posting(&self, stem: &str, doc: u32) -> Option<&Posting> {
+        let postings = self.postings(stem);
+        let at = postings.binary_search_by_key(&doc, |posting| posting.doc).ok()?;
+        postings.get(at)
     }
 
     pub(crate) fn postings(&self, stem: &str) -> &[Posting] {
@@ -169,20 +186,25 @@ impl Shelf {
         let lengths = fields.each_ref().map(Vec::len);
         let mut counts: Vec<(u32, [f32; FIELDS])> = Vec::new();
         let rows = fields.into_iter().enumerate();
-        let mut flat: Vec<(u32, usize)> =
-            rows.flat_map(|(field, terms)| terms.into_iter().map(move |term| (term, field))).collect();
+        let mut flat: Vec<(u32, usize)> = rows
+            .flat_map(|(field, terms)| terms.into_iter().map(move |term| (term, field)))
+            .collect();
         flat.sort_unstable();
         for (term, field) in flat {
             if counts.last().is_none_or(|last| last.0 != term) {
                 counts.push((term, [0.0; FIELDS]));
             }
             let count = counts.last_mut().and_then(|last| last.1.get_mut(field));
-            count.into_iter().for_each(|count| *count += 1.0);
+            if let Some(count) = count {
+                *count += 1.0;
+            }
         }
         for (term, counts) in counts {
             let posting = posting(number, &counts, &lengths);
             let place = usize::try_from(term).ok().and_then(|term| self.postings.get_mut(term));
-            place.into_iter().for_each(|postings| postings.push(posting));
+            if let Some(postings) = place {
+                postings.push(posting);
+            }
         }
     }
 
@@ -247,7 +269,12 @@ fn meaning(table: &Table, doc: &Doc<'_>) -> Vec<f32> {
 }
 
 fn label(doc: &Doc<'_>) -> Label {
+    let mut name_words: Vec<String> =
+        spaced(doc.name).to_lowercase().split(' ').map(|word| stem(word).into_owned()).collect();
+    name_words.sort_unstable();
+    name_words.dedup();
     Label {
+        name_words: real(name_words.len()),
         name: doc.name.into(),
         namespace: doc.namespace.into(),
         params: doc.params.iter().map(|param| Box::from(*param)).collect(),

@@ -13,6 +13,8 @@ mod log;
 mod names;
 mod query;
 mod rank;
+mod score;
+mod sight;
 mod spelling;
 mod synonyms;
 mod table;
@@ -22,6 +24,7 @@ mod words;
 
 pub use explain::{Explanation, Reason};
 pub use index::{Doc, Field, Index};
+pub use query::Via;
 pub use rank::{Ask, Hit, Ranking};
 pub use table::{Table, TableError};
 pub use twins::Twin;

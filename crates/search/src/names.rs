@@ -47,8 +47,10 @@ impl Names {
 /// Whether a word was written as programs write names.
 pub(crate) fn is_identifier(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    let joined = word.contains(['_', ':', '/']) || (word.contains(['.', '-']) && !word.contains(' '));
-    let camel = word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let joined =
+        word.contains(['_', ':', '/']) || (word.contains(['.', '-']) && !word.contains(' '));
+    let camel =
+        word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     joined || camel
 }
 
@@ -88,7 +90,8 @@ mod tests {
 
     #[test]
     fn identifiers_are_told_from_words() {
-        let check = |word: &str, expected: bool| assert_eq!(is_identifier(word), expected, "{word}");
+        let check =
+            |word: &str, expected: bool| assert_eq!(is_identifier(word), expected, "{word}");
         check("get_weather", true);
         check("createIssue", true);
         check("files/read", true);

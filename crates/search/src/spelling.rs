@@ -13,10 +13,8 @@ const WORD_BYTES: std::ops::RangeInclusive<usize> = 4..=24;
 
 impl Spellings {
     pub(crate) fn new<'a>(words: impl Iterator<Item = &'a String>) -> Self {
-        let mut kept: Vec<Box<str>> = words
-            .filter(|word| is_plain(word))
-            .map(|word| Box::from(word.as_str()))
-            .collect();
+        let mut kept: Vec<Box<str>> =
+            words.filter(|word| is_plain(word)).map(|word| Box::from(word.as_str())).collect();
         kept.sort_unstable();
         let mut near: HashMap<u64, Vec<u32>> = HashMap::with_capacity(kept.len() * 8);
         for (number, word) in (0_u32..).zip(&kept) {
@@ -36,7 +34,8 @@ impl Spellings {
             keys(word).filter_map(|key| self.near.get(&key)).flatten().copied().collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let words = numbers.into_iter().filter_map(|number| self.words.get(usize::try_from(number).ok()?));
+        let words =
+            numbers.into_iter().filter_map(|number| self.words.get(usize::try_from(number).ok()?));
         words.map(AsRef::as_ref).filter(|other| strsim::osa_distance(word, other) == 1).collect()
     }
 }
@@ -64,7 +63,8 @@ mod tests {
     fn one_slip_is_seen_through() {
         let words = ["weather", "leather", "refund", "list"].map(str::to_owned);
         let spellings = Spellings::new(words.iter());
-        let check = |word: &str, expected: &[&str]| assert_eq!(spellings.near(word), expected, "{word}");
+        let check =
+            |word: &str, expected: &[&str]| assert_eq!(spellings.near(word), expected, "{word}");
         check("wether", &["weather"]);
         check("waether", &["weather"]);
         check("weatherr", &["weather"]);

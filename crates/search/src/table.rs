@@ -43,12 +43,13 @@ impl Table {
     pub fn from_model2vec(safetensors: &[u8], tokenizer_json: &[u8]) -> Result<Self, TableError> {
         let tokenizer: Value = serde_json::from_slice(tokenizer_json)
             .map_err(|error| TableError(format!("`tokenizer.json` is no JSON: {error}")))?;
-        let pieces = tokenizer["model"]["vocab"]
-            .as_object()
+        let pieces = tokenizer
+            .pointer("/model/vocab")
+            .and_then(Value::as_object)
             .ok_or_else(|| TableError("`tokenizer.json` has no WordPiece vocabulary".to_owned()))?;
-        let rows = pieces.iter().filter_map(|(piece, row)| {
-            Some((piece.as_str(), u32::try_from(row.as_u64()?).ok()?))
-        });
+        let rows = pieces
+            .iter()
+            .filter_map(|(piece, row)| Some((piece.as_str(), u32::try_from(row.as_u64()?).ok()?)));
         Self::new(safetensors, Vocabulary::new(rows))
     }
 

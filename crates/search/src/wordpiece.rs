@@ -1,4 +1,4 @@
-//! Text into the rows of a static table: BERT's normalising and WordPiece, nothing else of it.
+//! Text into the rows of a static table: the normalising and the pieces of `BERT`, nothing else.
 
 use std::collections::HashMap;
 
@@ -75,9 +75,9 @@ impl Vocabulary {
         let (mut rest, mut known) = (word, &self.starts);
         while !rest.is_empty() {
             let ends = rest.char_indices().rev().map(|(at, c)| at + c.len_utf8());
-            let longest = ends.filter_map(|end| rest.split_at_checked(end)).find_map(|(piece, left)| {
-                known.get(piece).map(|row| (*row, left))
-            });
+            let longest = ends
+                .filter_map(|end| rest.split_at_checked(end))
+                .find_map(|(piece, left)| known.get(piece).map(|row| (*row, left)));
             let Some((row, left)) = longest else { return false };
             rows.push(row);
             (rest, known) = (left, &self.inner);

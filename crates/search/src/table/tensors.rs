@@ -15,16 +15,15 @@ impl<'a> Tensors<'a> {
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok().ok_or_else(broken)?;
         let (header, data) = rest.split_at_checked(length).ok_or_else(broken)?;
-        let header = serde_json::from_slice(header)
-            .map_err(|error| TableError(format!("the header of the tensors is no JSON: {error}")))?;
+        let header = serde_json::from_slice(header).map_err(|error| {
+            TableError(format!("the header of the tensors is no JSON: {error}"))
+        })?;
         Ok(Self { header, data })
     }
 
     /// Rows and columns.
     pub(super) fn shape(&self, name: &str) -> Result<(usize, usize), TableError> {
-        let side = |at: usize| {
-            self.header[name]["shape"][at].as_u64().and_then(|side| usize::try_from(side).ok())
-        };
+        let side = |at: usize| self.number(name, "shape", at);
         side(0).zip(side(1)).ok_or_else(|| TableError(format!("no table called `{name}`")))
     }
 
@@ -47,8 +46,12 @@ impl<'a> Tensors<'a> {
         }
         let bytes = self.bytes(name)?;
         let read: Vec<f32> = match self.kind(name) {
-            "F32" => bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect(),
-            "F16" => bytes.as_chunks::<2>().0.iter().map(|two| half(u16::from_le_bytes(*two))).collect(),
+            "F32" => {
+                bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
+            }
+            "F16" => {
+                bytes.as_chunks::<2>().0.iter().map(|two| half(u16::from_le_bytes(*two))).collect()
+            }
             other => return Err(TableError(format!("`{name}` holds `{other}`, not F32 or F16"))),
         };
         if read.iter().any(|number| !number.is_finite()) {
@@ -58,13 +61,17 @@ impl<'a> Tensors<'a> {
     }
 
     fn kind(&self, name: &str) -> &str {
-        self.header[name]["dtype"].as_str().unwrap_or_default()
+        let kind = self.header.get(name).and_then(|tensor| tensor.get("dtype"));
+        kind.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn number(&self, name: &str, key: &str, at: usize) -> Option<usize> {
+        let number = self.header.get(name)?.get(key)?.get(at)?.as_u64()?;
+        usize::try_from(number).ok()
     }
 
     fn bytes(&self, name: &str) -> Result<&'a [u8], TableError> {
-        let end = |at: usize| {
-            self.header[name]["data_offsets"][at].as_u64().and_then(|end| usize::try_from(end).ok())
-        };
+        let end = |at: usize| self.number(name, "data_offsets", at);
         let range = end(0).zip(end(1)).and_then(|(start, end)| self.data.get(start..end));
         range.ok_or_else(|| TableError(format!("`{name}` lies outside the file")))
     }

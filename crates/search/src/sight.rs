@@ -1,0 +1,49 @@
+//! What the caller may see, and how rare a word is among just that.
+
+use crate::index::{Index, Posting};
+use crate::log::ln;
+
+pub(crate) struct Sight {
+    visible: Vec<bool>,
+    pub(crate) count: usize,
+}
+
+impl Sight {
+    pub(crate) fn new(index: &Index, allowed: &dyn Fn(usize) -> bool) -> Self {
+        let visible: Vec<bool> = (0..index.len()).map(allowed).collect();
+        let count = visible.iter().filter(|seen| **seen).count();
+        Self { visible, count }
+    }
+
+    pub(crate) fn sees(&self, doc: u32) -> bool {
+        let doc = usize::try_from(doc).unwrap_or(usize::MAX);
+        self.visible.get(doc).copied().unwrap_or(false)
+    }
+
+    pub(crate) fn all(&self) -> &[bool] {
+        &self.visible
+    }
+
+    pub(crate) fn any(&self, postings: &[Posting]) -> bool {
+        postings.iter().any(|posting| self.sees(posting.doc))
+    }
+
+    /// Visible documents among these.
+    pub(crate) fn holders(&self, postings: &[Posting]) -> usize {
+        if self.count == self.visible.len() {
+            return postings.len();
+        }
+        postings.iter().filter(|posting| self.sees(posting.doc)).count()
+    }
+
+    /// What a word tells that so many visible documents hold.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "small counts"
+    )]
+    pub(crate) fn rarity(&self, holders: usize) -> f32 {
+        let (count, holders) = (self.count as f64, holders as f64);
+        ln(1.0 + (count - holders + 0.5) / (holders + 0.5)) as f32
+    }
+}

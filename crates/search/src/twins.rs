@@ -1,0 +1,82 @@
+//! Hits that are nearly the same, and one line on how they differ.
+
+use crate::index::{Index, Label};
+use crate::rank::Hit;
+
+/// A hit that an earlier hit can stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Twin {
+    pub doc: usize,
+    /// The earlier hit.
+    pub of: usize,
+    pub differs: String,
+}
+
+impl Index {
+    /// Near-duplicates among hits, in their order.
+    pub fn twins(&self, hits: &[Hit]) -> Vec<Twin> {
+        let mut heads: Vec<usize> = Vec::new();
+        let mut twins = Vec::new();
+        for hit in hits {
+            match heads.iter().find(|head| self.alike(**head, hit.doc)) {
+                Some(&of) => {
+                    twins.push(Twin { doc: hit.doc, of, differs: self.differ(of, hit.doc) });
+                }
+                None => heads.push(hit.doc),
+            }
+        }
+        twins
+    }
+
+    fn alike(&self, one: usize, other: usize) -> bool {
+        const SAME_MEANING: f32 = 0.97;
+        self.vectors.between(one, other) >= SAME_MEANING
+    }
+
+    fn differ(&self, one: usize, other: usize) -> String {
+        let Some((one, other)) = self.labels.get(one).zip(self.labels.get(other)) else {
+            return String::new();
+        };
+        let mut lines = Vec::new();
+        if one.namespace != other.namespace {
+            lines.push(format!("namespace `{}` instead of `{}`", other.namespace, one.namespace));
+        }
+        if one.name != other.name {
+            lines.push(format!("name `{}` instead of `{}`", other.name, one.name));
+        }
+        lines.extend(only("takes also", other, one));
+        lines.extend(only("lacks", one, other));
+        if lines.is_empty() { "in wording only".to_owned() } else { lines.join("; ") }
+    }
+}
+
+fn only(what: &str, one: &Label, other: &Label) -> Option<String> {
+    const NAMED_MAX: usize = 4;
+    let names = one.params.iter().filter(|param| !other.params.contains(param));
+    let names: Vec<String> = names.take(NAMED_MAX).map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Doc;
+
+    #[test]
+    fn the_same_tool_of_two_servers_is_grouped_and_told_apart() {
+        let about = "Read a file from disk and return its text.";
+        let doc = |namespace, params: &[&'static str]| Doc {
+            name: "read_file",
+            namespace,
+            description: about,
+            params: params.to_vec(),
+            ..Doc::default()
+        };
+        let other = Doc { name: "send_mail", description: "Send a mail.", ..Doc::default() };
+        let index =
+            Index::build(&[doc("files1", &["path"]), doc("files2", &["path", "tail"]), other]);
+        let hits: Vec<Hit> = (0..3).map(|doc| Hit { doc, score: 1.0 }).collect();
+        let differs = "namespace `files2` instead of `files1`; takes also `tail`".to_owned();
+        assert_eq!(index.twins(&hits), [Twin { doc: 1, of: 0, differs }]);
+    }
+}
