@@ -35,7 +35,8 @@ impl Figures {
     }
 
     pub(super) fn mean(all: &[Self]) -> Self {
-        let mean = |part: fn(&Self) -> f64| all.iter().map(part).sum::<f64>() / real(all.len().max(1));
+        let mean =
+            |part: fn(&Self) -> f64| all.iter().map(part).sum::<f64>() / real(all.len().max(1));
         Self {
             recall_1: mean(|one| one.recall_1),
             recall_5: mean(|one| one.recall_5),

@@ -46,7 +46,8 @@ pub(super) fn read(folder: &Path) -> Outcome<Set> {
     let tools = tools(&folder.join("tools.jsonl"))?;
     let places: HashMap<&str, usize> =
         tools.iter().enumerate().map(|(place, tool)| (tool.id.as_str(), place)).collect();
-    let queries = rows(&folder.join("queries.jsonl"))?.iter().map(|row| query(row, &places)).collect();
+    let queries =
+        rows(&folder.join("queries.jsonl"))?.iter().map(|row| query(row, &places)).collect();
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     Ok(Set { name: name.unwrap_or_default(), tools, queries })
 }
@@ -90,7 +91,8 @@ impl Tool {
 }
 
 fn rows(path: &Path) -> Outcome<Vec<Value>> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let rows: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
     Ok(rows.map_err(|error| format!("{}: {error}", path.display()))?)
 }
@@ -106,7 +108,9 @@ fn tool(row: &Value) -> Tool {
         name: text("name"),
         description: text("description"),
         tags: tags.map(|tag| string(Some(tag))).collect(),
-        params: params.map(|(name, schema)| (name.clone(), string(schema.get("description")))).collect(),
+        params: params
+            .map(|(name, schema)| (name.clone(), string(schema.get("description"))))
+            .collect(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Card, Code, Fault};
+use search::{Explanation, Hit};
 use serde::Serialize;
 
 use crate::cards::make_cards;
@@ -37,6 +38,9 @@ pub struct Browse {
     pub folders: Vec<(String, usize)>,
     /// Words of the query that match nothing.
     pub unmatched: Vec<String>,
+    /// Cards that are nearly the same, and how they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alike: Vec<String>,
     /// What the reader can do next.
     pub hint: String,
 }
@@ -75,18 +79,44 @@ impl Catalogue {
             .filter_map(|hit| Some((Arc::clone(self.entries().get(hit.doc)?), Some(hit.score))))
             .collect();
         let cards = make_cards(&scored, top_k, self.generation());
-        if cards.is_empty() {
-            let hint =
-                "nothing matches; try other words, or open a namespace by its path".to_owned();
-            return Browse {
-                folders: self.folders(visible),
-                unmatched: ranking.unmatched,
-                hint,
-                cards,
-            };
+        let browse = Browse { cards, unmatched: ranking.unmatched, ..Browse::default() };
+        if browse.cards.is_empty() {
+            let hint = "nothing matches; try other words, or open a namespace by its path";
+            return Browse { folders: self.folders(visible), hint: hint.to_owned(), ..browse };
         }
-        let hint = "call one by its name, with these arguments".to_owned();
-        Browse { cards, unmatched: ranking.unmatched, hint, folders: Vec::new() }
+        let hint = if ranking.fits {
+            "call one by its name, with these arguments"
+        } else {
+            "nothing fits well; these are the nearest. Try other words, or open a namespace by its path"
+        };
+        Browse { hint: hint.to_owned(), alike: self.alike(&ranking.hits), ..browse }
+    }
+
+    /// One line a near-duplicate.
+    fn alike(&self, hits: &[Hit]) -> Vec<String> {
+        let shown = |doc: usize| self.entries().get(doc).map(|entry| entry.shown_name.as_str());
+        let twins = self.index.twins(hits).into_iter().filter_map(|twin| {
+            let (name, of) = (shown(twin.doc)?, shown(twin.of)?);
+            Some(format!("`{name}` is much like `{of}`: {}", twin.differs))
+        });
+        twins.collect()
+    }
+
+    /// Why the best tools for a query stand where they stand.
+    pub fn explain(
+        &self,
+        words: &str,
+        top_k: usize,
+        allowed: &dyn Fn(&Entry) -> bool,
+    ) -> Vec<(Arc<Entry>, Explanation)> {
+        let visible = |entry: &Entry| entry.quarantined().is_none() && allowed(entry);
+        let sees = |number: usize| self.entries().get(number).is_some_and(|entry| visible(entry));
+        let hits = self.index.rank(words, top_k.clamp(1, limits::TOP_K_MAX), &sees).hits;
+        let told = hits.iter().filter_map(|hit| {
+            let entry = Arc::clone(self.entries().get(hit.doc)?);
+            Some((entry, self.index.explain(words, hit.doc, &sees)?))
+        });
+        told.collect()
     }
 
     fn walk(

@@ -38,6 +38,22 @@ pub struct Catalogue {
 impl Catalogue {
     /// The same sources, in any order, give the same entries, names and hash.
     pub fn build(generation: Generation, sources: Vec<Source>, naming: Naming) -> Self {
+        Self::build_after(None, generation, sources, naming)
+    }
+
+    /// What `build` gives, with less work: tools that did not change keep their part of the index.
+    /// The former catalogue goes on answering meanwhile.
+    #[must_use]
+    pub fn rebuild(&self, generation: Generation, sources: Vec<Source>, naming: Naming) -> Self {
+        Self::build_after(Some(self), generation, sources, naming)
+    }
+
+    fn build_after(
+        former: Option<&Self>,
+        generation: Generation,
+        sources: Vec<Source>,
+        naming: Naming,
+    ) -> Self {
         let upstreams: BTreeSet<UpstreamName> =
             sources.iter().map(|source| source.upstream.clone()).collect();
         let mut findings = Vec::new();
@@ -47,7 +63,7 @@ impl Catalogue {
             .iter()
             .flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()).cloned());
         findings.extend(own);
-        let index = index(&entries);
+        let index = index(former, &entries);
         let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
         let (hash, aliases) = (hash(&entries), aliases(&entries));
         Self { generation, hash, entries, aliases, findings, index }
@@ -169,19 +185,38 @@ fn aliases(entries: &[Arc<Entry>]) -> Aliases {
     aliases
 }
 
-fn index(entries: &[Entry]) -> Index {
-    let docs: Vec<Doc<'_>> = entries
-        .iter()
-        .map(|entry| Doc {
-            name: &entry.item.name,
-            title: entry.item.title.as_deref(),
-            namespace: &entry.item.namespace,
-            description: &entry.item.description,
-            params: cards::params(&entry.item.input_schema).map(|(name, _)| name).collect(),
-            tags: entry.item.tags.iter().map(String::as_str).collect(),
-        })
-        .collect();
-    Index::build(&docs)
+fn index(former: Option<&Catalogue>, entries: &[Entry]) -> Index {
+    let docs: Vec<Doc<'_>> = entries.iter().map(doc).collect();
+    let Some(former) = former else { return Index::build(&docs) };
+    former.index.rebuild(&docs, &|number| {
+        let entry = entries.get(number)?;
+        let at = former.entries.binary_search_by(|old| old.item.key.cmp(&entry.item.key)).ok()?;
+        let old = former.entries.get(at)?;
+        let same = old.item.full_hash == entry.item.full_hash
+            && old.item.namespace == entry.item.namespace;
+        same.then_some(at)
+    })
+}
+
+fn doc(entry: &Entry) -> Doc<'_> {
+    let item = &entry.item;
+    let ids = [&entry.shown_name, &item.ids.wire, &item.ids.canonical, &item.ids.legacy];
+    let capability = item.ids.capability.as_ref().map(AsRef::as_ref);
+    let properties = item.input_schema.get("properties").and_then(Value::as_object);
+    let texts = properties
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, schema)| schema.get("description").and_then(Value::as_str));
+    Doc {
+        name: &item.name,
+        title: item.title.as_deref(),
+        namespace: &item.namespace,
+        description: &item.description,
+        params: cards::params(&item.input_schema).map(|(name, _)| name).collect(),
+        param_texts: texts.collect(),
+        tags: item.tags.iter().map(String::as_str).collect(),
+        aliases: ids.into_iter().map(String::as_str).chain(capability).collect(),
+    }
 }
 
 fn hash(entries: &[Arc<Entry>]) -> String {

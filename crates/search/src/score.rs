@@ -73,18 +73,25 @@ pub(crate) fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32
     if like_a_name { lean * 2.0 } else { lean }
 }
 
-/// The share of the query's rarity that each document earns.
+/// How much of the query's rarity each document earns.
+///
+/// Held against the middle between all that could be earned and the most that anyone visible does:
+/// against all alone, a long query would leave words no say.
 fn by_words(index: &Index, sight: &Sight, words: &[Word]) -> Vec<f32> {
     /// Keeps a single common word from counting as a whole answer.
-    const DOUBT: f32 = 1.0;
+    const DOUBT: f32 = 2.0;
+    const MOST_MIN: f32 = 0.5;
     let mut earned = vec![0.0; index.len()];
     let mut best = vec![0.0; index.len()];
     let mut all = DOUBT;
     for word in words {
         all += add_word(index, sight, word, &mut best, &mut earned);
     }
+    let seen = earned.iter().zip(sight.all()).filter(|(_, seen)| **seen);
+    let most = seen.fold(MOST_MIN, |most, (earned, _)| most.max(*earned));
+    let whole = (all * most).sqrt();
     for earned in &mut earned {
-        *earned /= all;
+        *earned /= whole;
     }
     earned
 }

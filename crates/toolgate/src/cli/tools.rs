@@ -1,11 +1,12 @@
-//! `toolgate tools`: what is in the catalogue, as its cards and definitions.
+//! `toolgate tools`: what is in the catalogue, as its cards and definitions, and how it is found.
 
 use std::sync::Arc;
 
-use catalog::{Catalogue, Entry};
+use catalog::{Catalogue, Entry, Query, cards};
 use clap::Subcommand;
 use model::fault::one_line;
-use serde_json::json;
+use search::{Explanation, Reason, Via};
+use serde_json::{Value, json};
 
 use super::context::Context;
 use super::error::CliError;
@@ -25,6 +26,17 @@ pub enum ToolsCommand {
         /// The tool, by any name it goes by
         name: String,
     },
+    /// Find tools for a query, as a model would
+    Search {
+        /// What is wanted, in plain words or by name
+        query: String,
+        /// Show where each score comes from
+        #[arg(long)]
+        explain: bool,
+        /// How many tools
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        top: usize,
+    },
 }
 
 pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliError> {
@@ -33,6 +45,12 @@ pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliErr
     match command {
         ToolsCommand::List => list(context, &catalogue),
         ToolsCommand::Show { name } => show(context, &catalogue, &name),
+        ToolsCommand::Search { query, explain: true, top } => {
+            explain(context, &catalogue, &query, top)
+        }
+        ToolsCommand::Search { query, explain: false, top } => {
+            search(context, &catalogue, query, top)
+        }
     }
 }
 
@@ -68,4 +86,81 @@ fn show(context: &Context, catalogue: &Catalogue, name: &str) -> Result<(), CliE
         "manifest": tool.manifest,
         "held_back": tool.quarantined(),
     }))
+}
+
+/// The cards a model would get.
+fn search(
+    context: &Context,
+    catalogue: &Catalogue,
+    query: String,
+    top: usize,
+) -> Result<(), CliError> {
+    let found = catalogue.browse(&Query::Words(query), top, &|_| true);
+    let found = found.map_err(|fault| CliError::new(Exit::Failure, fault.message))?;
+    if context.out.is_json() {
+        return context.out.json(&found);
+    }
+    let cards = cards::render_text(&found.cards);
+    cards
+        .lines()
+        .chain(found.alike.iter().map(String::as_str))
+        .try_for_each(|line| context.out.line(line))?;
+    if !found.unmatched.is_empty() {
+        context.out.note(&format!("no tool has: {}", found.unmatched.join(", ")));
+    }
+    context.out.note(&found.hint);
+    Ok(())
+}
+
+/// Each tool's score in its parts, and the words that led to it.
+fn explain(
+    context: &Context,
+    catalogue: &Catalogue,
+    query: &str,
+    top: usize,
+) -> Result<(), CliError> {
+    let told = catalogue.explain(query, top, &|_| true);
+    if context.out.is_json() {
+        let rows: Vec<Value> = told.iter().map(|(tool, why)| explained(tool, why)).collect();
+        return context.out.json(&rows);
+    }
+    let row = |(tool, why): &(Arc<Entry>, Explanation)| {
+        let parts =
+            [why.score, why.from_words, why.from_meaning, why.from_names + why.from_coverage];
+        let words: Vec<String> = why.reasons.iter().map(reason).collect();
+        let name = std::iter::once(tool.shown_name.clone());
+        name.chain(parts.map(|part| format!("{part:.3}"))).chain([words.join("; ")]).collect()
+    };
+    let rows: Vec<Vec<String>> = told.iter().map(row).collect();
+    context.out.table(&["tool", "score", "words", "meaning", "name", "matched"], &rows)
+}
+
+fn reason(reason: &Reason) -> String {
+    let fields: Vec<&str> = reason.fields.iter().map(|field| field.as_str()).collect();
+    let via = match reason.via {
+        Via::Itself => String::new(),
+        via => format!(" ({} of `{}`)", via.as_str(), reason.spoken),
+    };
+    format!("{}{via} in {}", reason.matched, fields.join(", "))
+}
+
+fn explained(tool: &Entry, why: &Explanation) -> Value {
+    let reasons = why.reasons.iter().map(|reason| {
+        let fields: Vec<&str> = reason.fields.iter().map(|field| field.as_str()).collect();
+        json!({
+            "spoken": reason.spoken,
+            "matched": reason.matched,
+            "via": reason.via.as_str(),
+            "fields": fields,
+        })
+    });
+    json!({
+        "tool": tool.shown_name,
+        "score": why.score,
+        "from_words": why.from_words,
+        "from_meaning": why.from_meaning,
+        "from_names": why.from_names,
+        "from_coverage": why.from_coverage,
+        "reasons": reasons.collect::<Vec<_>>(),
+    })
 }

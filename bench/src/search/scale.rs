@@ -1,0 +1,88 @@
+//! What building and asking cost: processor time of this thread, and memory of the process.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use search::{Doc, Index};
+use serde_json::{Value, json};
+
+use super::figures::real;
+use super::sets::Tool;
+
+pub(super) struct Scale {
+    pub(super) tools: usize,
+    pub(super) build_ms: f64,
+    /// Building again with one tool in a hundred changed.
+    pub(super) rebuild_ms: f64,
+    pub(super) p50_us: f64,
+    pub(super) p99_us: f64,
+    pub(super) memory_mib: f64,
+}
+
+impl Scale {
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "tools": self.tools, "build_ms": self.build_ms, "rebuild_ms": self.rebuild_ms,
+            "query_cpu_p50_us": self.p50_us, "query_cpu_p99_us": self.p99_us,
+            "memory_mib": self.memory_mib,
+        })
+    }
+}
+
+pub(super) fn measure(pool: &[Tool], tools: usize, queries: &[&str]) -> Scale {
+    let variants: Vec<Tool> = (0..tools)
+        .filter_map(|number| Some(pool.get(number % pool.len())?.variant(number / pool.len())))
+        .collect();
+    let docs: Vec<Doc<'_>> = variants.iter().map(Tool::doc).collect();
+    // The table is read once in a process's life, not once an index.
+    Index::build(docs.get(..1).unwrap_or_default()).rank(
+        queries.first().unwrap_or(&""),
+        1,
+        &|_| true,
+    );
+    let before = resident_mib();
+    let (build, index) = timed(|| Index::build(&docs));
+    let memory_mib = resident_mib() - before;
+    let same = |doc: usize| (!doc.is_multiple_of(100)).then_some(doc);
+    let (rebuild, _) = timed(|| index.rebuild(&docs, &same));
+    let mut times: Vec<Duration> =
+        queries.iter().map(|query| timed(|| index.rank(query, 10, &|_| true)).0).collect();
+    times.sort_unstable();
+    let at = |percent: usize| {
+        let place = (times.len() * percent / 100).min(times.len().saturating_sub(1));
+        times.get(place).map_or(0.0, |time| round(time.as_secs_f64() * 1e6))
+    };
+    let ms = |time: Duration| round(time.as_secs_f64() * 1e3);
+    Scale {
+        tools,
+        build_ms: ms(build),
+        rebuild_ms: ms(rebuild),
+        p50_us: at(50),
+        p99_us: at(99),
+        memory_mib: round(memory_mib),
+    }
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let before = cpu();
+    let done = work();
+    (cpu().saturating_sub(before), done)
+}
+
+fn cpu() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(now.tv_nsec).unwrap_or_default();
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), nanos)
+}
+
+/// Zero where the system does not tell.
+fn resident_mib() -> f64 {
+    const PAGE_BYTES: f64 = 4096.0;
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<usize>().ok());
+    real(pages.unwrap_or_default()) * PAGE_BYTES / 1_048_576.0
+}
+
+fn round(x: f64) -> f64 {
+    (x * 10.0).round() / 10.0
+}
