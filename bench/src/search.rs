@@ -122,12 +122,18 @@ fn row(
 /// Abstaining, slips and languages.
 fn honest(all: &[Set], out: &mut String) -> Outcome<Value> {
     let abstaining = honesty::abstaining(all);
-    let honesty::Abstaining { precision, recall, false_alarms, unanswerable, answerable } =
+    let honesty::Abstaining { precision, recall, false_alarms, unanswerable, answerable, curve } =
         abstaining;
     writeln!(
         out,
         "\nnothing fits: precision {precision:.3} recall {recall:.3} ({unanswerable} without an answer), wrongly said of {false_alarms:.3} of {answerable} with one"
     )?;
+    for [threshold, precision, recall, false_alarms] in &curve {
+        writeln!(
+            out,
+            "  below {threshold:.2}: precision {precision:.3} recall {recall:.3} false alarms {false_alarms:.3}"
+        )?;
+    }
     let mut slips = Vec::new();
     for set in all {
         let docs: Vec<Doc<'_>> = set.tools.iter().map(Tool::doc).collect();
@@ -158,7 +164,7 @@ fn honest(all: &[Set], out: &mut String) -> Outcome<Value> {
         languages.push(json!({"language": language, "figures": figures.json(), "chance": chance}));
     }
     Ok(json!({
-        "abstain": {"precision": precision, "recall": recall, "false_alarms": false_alarms},
+        "abstain": {"precision": precision, "recall": recall, "false_alarms": false_alarms, "curve": curve},
         "slips": slips, "languages": languages,
     }))
 }

@@ -13,34 +13,55 @@ pub(super) struct Abstaining {
     pub(super) false_alarms: f64,
     pub(super) unanswerable: usize,
     pub(super) answerable: usize,
+    /// Threshold, precision, recall, false alarms.
+    pub(super) curve: Vec<[f64; 4]>,
 }
 
 /// Every set's queries are asked of its own tools, where they have answers, and of every other
 /// set's, where they have none.
 pub(super) fn abstaining(sets: &[Set]) -> Abstaining {
-    let (mut right, mut missed, mut wrong, mut answered) = (0, 0, 0, 0);
+    let mut asked = Vec::new();
     for home in sets {
         let docs: Vec<Doc<'_>> = home.tools.iter().map(Tool::doc).collect();
         let index = Index::build(&docs);
-        for asked in sets {
-            for query in asked.queries.iter().step_by(1 + asked.queries.len() / 100) {
-                let fits = index.rank(&query.text, 1, &|_| true).fits;
-                match (asked.name == home.name, fits) {
-                    (true, true) => answered += 1,
-                    (true, false) => wrong += 1,
-                    (false, true) => missed += 1,
-                    (false, false) => right += 1,
-                }
+        for other in sets {
+            for query in other.queries.iter().step_by(1 + other.queries.len() / 100) {
+                let ranking = index.rank(&query.text, 1, &|_| true);
+                let score = ranking.hits.first().map_or(0.0, |hit| hit.score);
+                asked.push(Asked {
+                    answerable: other.name == home.name,
+                    fits: ranking.fits,
+                    score,
+                });
             }
         }
     }
-    Abstaining {
-        precision: real(right) / real((right + wrong).max(1)),
-        recall: real(right) / real((right + missed).max(1)),
-        false_alarms: real(wrong) / real((wrong + answered).max(1)),
-        unanswerable: right + missed,
-        answerable: wrong + answered,
-    }
+    let [precision, recall, false_alarms] = told(&asked, &|one| !one.fits);
+    let curve = (10..=60_u8).step_by(5).map(|percent| {
+        let threshold = f64::from(percent) / 100.0;
+        let [precision, recall, false_alarms] = told(&asked, &|one| one.score < threshold);
+        [threshold, precision, recall, false_alarms]
+    });
+    let curve = curve.collect();
+    let answerable = asked.iter().filter(|one| one.answerable).count();
+    let unanswerable = asked.len() - answerable;
+    Abstaining { precision, recall, false_alarms, unanswerable, answerable, curve }
+}
+
+struct Asked {
+    answerable: bool,
+    fits: bool,
+    score: f64,
+}
+
+/// Precision, recall and false alarms of saying "nothing fits" by some rule.
+fn told(asked: &[Asked], nothing: &dyn Fn(&Asked) -> bool) -> [f64; 3] {
+    let count = |answerable: bool, said: bool| {
+        asked.iter().filter(|one| one.answerable == answerable && nothing(one) == said).count()
+    };
+    let (right, wrong) = (count(false, true), count(true, true));
+    let share = |part: usize, rest: usize| real(part) / real((part + rest).max(1));
+    [share(right, wrong), share(right, count(false, false)), share(wrong, count(true, false))]
 }
 
 /// The same queries with one slip in every word of four letters and more.

@@ -1,7 +1,7 @@
 //! What is known about the documents before a query comes: words, names, spellings, meanings.
 //!
 //! A document's own share of a score is worked out here and hangs on nothing but the document:
-//! field lengths are held against fixed typical lengths, not against this catalogue's averages.
+//! field lengths are held against fixed ones, not against this catalogue's averages.
 //! What hangs on the catalogue, how rare a word is, is worked out per query over what the caller
 //! may see. Both together keep hidden documents without influence, and queries fast.
 
@@ -103,12 +103,12 @@ impl Field {
 
 const FIELDS: usize = 6;
 /// In the order of `Field::ALL`.
-const WEIGHTS: [f32; FIELDS] = [3.0, 1.0, 1.0, 1.0, 0.5, 0.3];
-/// Words a field of a real tool has on average.
-const TYPICAL: [f32; FIELDS] = [3.5, 1.5, 22.0, 3.0, 4.0, 25.0];
+const WEIGHTS: [f32; FIELDS] = [2.0, 1.0, 1.0, 1.0, 1.0, 0.5];
+/// Words a field has when it is terse; more words and each counts less.
+const TERSE: [f32; FIELDS] = [1.05, 0.45, 6.6, 0.9, 1.2, 7.5];
 const LENGTH_MATTERS: f32 = 0.75;
-const SATURATION: f32 = 1.2;
-const NAME_MEANS: f32 = 2.0;
+const SATURATION: f32 = 0.8;
+const NAME_MEANS: f32 = 1.75;
 const PARAMS_MEAN: f32 = 0.5;
 
 impl Index {
@@ -234,9 +234,9 @@ impl Shelf {
 
 fn posting(doc: u32, counts: &[f32; FIELDS], lengths: &[usize; FIELDS]) -> Posting {
     let (mut frequency, mut fields) = (0.0, 0);
-    let rows = counts.iter().zip(lengths).zip(TYPICAL.iter().zip(WEIGHTS)).enumerate();
-    for (field, ((count, length), (typical, weight))) in rows.filter(|row| *row.1.0.0 > 0.0) {
-        let stretch = 1.0 - LENGTH_MATTERS + LENGTH_MATTERS * real(*length) / typical;
+    let rows = counts.iter().zip(lengths).zip(TERSE.iter().zip(WEIGHTS)).enumerate();
+    for (field, ((count, length), (terse, weight))) in rows.filter(|row| *row.1.0.0 > 0.0) {
+        let stretch = 1.0 - LENGTH_MATTERS + LENGTH_MATTERS * real(*length) / terse;
         frequency += weight * count / stretch;
         fields |= 1 << field;
     }

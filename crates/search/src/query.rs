@@ -63,7 +63,7 @@ pub(crate) struct Reading {
 }
 
 /// What a filler weighs in the meaning of a sentence.
-const FILLER_MEANS: f32 = 0.35;
+const FILLER_MEANS: f32 = 0.3;
 
 pub(crate) fn read(index: &Index, sight: &Sight, query: &str) -> Reading {
     let query = head(query, limits::QUERY_CHARS_MAX);

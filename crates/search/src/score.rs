@@ -23,7 +23,7 @@ const MEANING_MIN: f32 = 0.25;
 const NAMED_AS_WRITTEN: f32 = 2.0;
 const NAMED_SQUASHED: f32 = 1.0;
 const NAMED_WITHIN: f32 = 0.4;
-const NAMESPACE_SAID: f32 = 0.05;
+const NAMESPACE_SAID: f32 = 0.06;
 
 pub(crate) fn score(index: &Index, sight: &Sight, query: &str, reading: &Reading) -> Scores {
     let words = by_words(index, sight, &reading.words);
@@ -62,9 +62,9 @@ impl Scores {
 /// How much words count against meaning. Meaning tells more apart the more there is to tell apart;
 /// a name half remembered is a matter of words.
 pub(crate) fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32 {
-    const SMALL: f32 = 1.3;
+    const SMALL: f32 = 1.2;
     const PER_TENFOLD: f32 = 0.3;
-    const FLOOR: f32 = 0.7;
+    const FLOOR: f32 = 0.4;
     let tenfolds =
         crate::log::ln(f64::from(real(count.max(100))) / 100.0) / std::f64::consts::LN_10;
     #[expect(clippy::cast_possible_truncation, reason = "a small number")]
@@ -75,7 +75,7 @@ pub(crate) fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32
 
 /// How much of the query's rarity each document earns.
 ///
-/// Held against the middle between all that could be earned and the most that anyone visible does:
+/// Held against all that could be earned, drawn a little towards the most that anyone visible does:
 /// against all alone, a long query would leave words no say.
 fn by_words(index: &Index, sight: &Sight, words: &[Word]) -> Vec<f32> {
     /// Keeps a single common word from counting as a whole answer.
@@ -89,7 +89,7 @@ fn by_words(index: &Index, sight: &Sight, words: &[Word]) -> Vec<f32> {
     }
     let seen = earned.iter().zip(sight.all()).filter(|(_, seen)| **seen);
     let most = seen.fold(MOST_MIN, |most, (earned, _)| most.max(*earned));
-    let whole = (all * most).sqrt();
+    let whole = (all * (all * most).sqrt()).sqrt();
     for earned in &mut earned {
         *earned /= whole;
     }
@@ -164,7 +164,7 @@ fn by_meaning(index: &Index, reading: &Reading) -> Vec<f32> {
 /// How much of its name the query says, for the leading documents only: a common word in a short
 /// name should decide between neighbours, not lift strangers.
 fn by_coverage(index: &Index, sight: &Sight, words: &[Word], total: &[f32]) -> Vec<f32> {
-    const COVERED: f32 = 0.06;
+    const COVERED: f32 = 0.13;
     const LEADING: usize = 64;
     let scored = (0_u32..).zip(total).filter(|(doc, score)| **score > 0.0 && sight.sees(*doc));
     let mut leading: Vec<(f32, u32)> = scored.map(|(doc, score)| (*score, doc)).collect();
