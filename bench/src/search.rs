@@ -11,6 +11,7 @@ mod sets;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
+use std::process::Command;
 
 use search::{Doc, Index};
 use serde_json::{Value, json};
@@ -31,15 +32,20 @@ const SETS: [&str; 6] = [
 const POOLS: [usize; 3] = [0, 1_000, 10_000];
 const RANKERS: [&str; 4] = ["toolgate", "bm25", "tf-idf", "fts5"];
 
-pub(crate) fn run(_arguments: &[String]) -> Outcome<()> {
+pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
     let shared = sets::shared().join("retrieval");
+    if let [flag, tools] = arguments
+        && flag == "--scale"
+    {
+        return one_scale(&shared, tools.parse()?);
+    }
     let pool = sets::tools(&shared.join("pool-10k.jsonl"))?;
     let all: Vec<Set> =
         SETS.iter().map(|name| sets::read(&shared.join(name))).collect::<Outcome<_>>()?;
     let mut out = String::new();
     let (quality, averages) = quality(&all, &pool, &mut out)?;
     let honest = honest(&all, &mut out)?;
-    let scales = scales(&all, &pool, &mut out)?;
+    let scales = scales(&mut out)?;
     let columns = ["alone", "+1,000", "+10,000"];
     let lines = RANKERS
         .iter()
@@ -169,23 +175,29 @@ fn honest(all: &[Set], out: &mut String) -> Outcome<Value> {
     }))
 }
 
-fn scales(all: &[Set], pool: &[Tool], out: &mut String) -> Outcome<Vec<Value>> {
-    let queries: Vec<&str> =
-        all.iter().take(5).flat_map(|set| &set.queries).map(|query| query.text.as_str()).collect();
-    writeln!(
-        out,
-        "\n{:>7} {:>10} {:>12} {:>13} {:>13} {:>12}",
-        "tools", "build ms", "rebuild ms", "query p50 us", "query p99 us", "memory MiB"
-    )?;
+/// Each size in a process of its own, so that none measures what another left behind.
+fn scales(out: &mut String) -> Outcome<Vec<Value>> {
+    let columns = ["build_ms", "rebuild_ms", "query_cpu_p50_us", "query_cpu_p99_us", "memory_mib"];
+    writeln!(out, "\n{:>7} {}", "tools", columns.map(|column| format!("{column:>17}")).join(""))?;
     let mut rows = Vec::new();
-    for tools in [100, 1_000, 10_000, 100_000] {
-        let scale = scale::measure(pool, tools, &queries);
-        writeln!(
-            out,
-            "{tools:>7} {:>10.1} {:>12.1} {:>13.1} {:>13.1} {:>12.1}",
-            scale.build_ms, scale.rebuild_ms, scale.p50_us, scale.p99_us, scale.memory_mib
-        )?;
-        rows.push(scale.json());
+    for tools in ["100", "1000", "10000", "100000"] {
+        let program = std::env::current_exe()?;
+        let told = Command::new(program).args(["search", "--scale", tools]).output()?;
+        let row: Value = serde_json::from_slice(&told.stdout)?;
+        let figure = |column: &str| row.get(column).and_then(Value::as_f64).unwrap_or_default();
+        let cells = columns.map(|column| format!("{:>17.1}", figure(column)));
+        writeln!(out, "{tools:>7} {}", cells.join(""))?;
+        rows.push(row);
     }
     Ok(rows)
+}
+
+fn one_scale(shared: &Path, tools: usize) -> Outcome<()> {
+    let pool = sets::tools(&shared.join("pool-10k.jsonl"))?;
+    let all: Vec<Set> =
+        SETS.iter().take(5).map(|name| sets::read(&shared.join(name))).collect::<Outcome<_>>()?;
+    let queries = all.iter().flat_map(|set| &set.queries).map(|query| query.text.as_str());
+    let scale = scale::measure(&pool, tools, &queries.collect::<Vec<_>>());
+    std::io::stdout().write_all(scale.json().to_string().as_bytes())?;
+    Ok(())
 }

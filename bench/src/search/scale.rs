@@ -10,13 +10,13 @@ use super::figures::real;
 use super::sets::Tool;
 
 pub(super) struct Scale {
-    pub(super) tools: usize,
-    pub(super) build_ms: f64,
+    tools: usize,
+    build_ms: f64,
     /// Building again with one tool in a hundred changed.
-    pub(super) rebuild_ms: f64,
-    pub(super) p50_us: f64,
-    pub(super) p99_us: f64,
-    pub(super) memory_mib: f64,
+    rebuild_ms: f64,
+    p50_us: f64,
+    p99_us: f64,
+    memory_mib: f64,
 }
 
 impl Scale {

@@ -1,8 +1,9 @@
 //! Why a document stands where it stands, for people.
 
 use crate::index::{Field, Index, Posting};
-use crate::query::{Via, read};
-use crate::score::{lean_on_words, score};
+use crate::query::{Via, Word, read};
+use crate::rank::in_order;
+use crate::score::score;
 use crate::sight::Sight;
 
 /// The parts of one document's score; they add up to it.
@@ -29,7 +30,7 @@ pub struct Reason {
 }
 
 impl Index {
-    /// Nothing for a document the caller may not see.
+    /// Nothing for a document the caller may not see, or that has nothing to do with the query.
     pub fn explain(
         &self,
         query: &str,
@@ -37,34 +38,34 @@ impl Index {
         allowed: &dyn Fn(usize) -> bool,
     ) -> Option<Explanation> {
         let sight = Sight::new(self, allowed);
-        sight.all().get(doc).filter(|seen| **seen)?;
         let reading = read(self, &sight, query);
         let scores = score(self, &sight, query, &reading);
-        let lean = lean_on_words(sight.count, query, &reading);
+        let number = u32::try_from(doc).ok()?;
+        let found = in_order(self, &reading, scores.found(&sight), usize::MAX);
+        let total = found.into_iter().find(|(_, other)| *other == number)?.0;
         let at = |values: &[f32]| values.get(doc).copied().unwrap_or_default();
-        let senses = reading
-            .words
-            .iter()
-            .flat_map(|word| word.senses.iter().map(|sense| (word.spoken.as_str(), sense)));
-        let reasons = senses.filter_map(|(spoken, sense)| {
-            let posting = self.posting(&sense.stem, u32::try_from(doc).ok()?)?;
-            let fields = fields(posting);
-            Some(Reason {
-                spoken: spoken.to_owned(),
-                matched: sense.stem.clone(),
-                via: sense.via,
-                fields,
-            })
-        });
+        let from_words = scores.lean * at(&scores.words) / (1.0 + scores.lean);
+        let from_meaning = at(&scores.meaning).max(0.0) / (1.0 + scores.lean);
+        let from_names = scores.named(number);
+        let reasons = reading.words.iter().flat_map(|word| reasons(self, word, number)).collect();
         Some(Explanation {
-            score: f64::from(at(&scores.total)),
-            from_words: f64::from(lean * at(&scores.words) / (1.0 + lean)),
-            from_meaning: f64::from(at(&scores.meaning).max(0.0) / (1.0 + lean)),
-            from_names: f64::from(at(&scores.named)),
-            from_coverage: f64::from(at(&scores.covered)),
-            reasons: reasons.collect(),
+            score: total.into(),
+            from_words: from_words.into(),
+            from_meaning: from_meaning.into(),
+            from_names: from_names.into(),
+            from_coverage: (total - from_words - from_meaning - from_names).max(0.0).into(),
+            reasons,
         })
     }
+}
+
+fn reasons(index: &Index, word: &Word, doc: u32) -> Vec<Reason> {
+    let there = word.senses.iter().filter_map(|sense| {
+        let fields = fields(index.posting(&sense.stem, doc)?);
+        let (spoken, matched) = (word.spoken.clone(), sense.stem.clone());
+        Some(Reason { spoken, matched, via: sense.via, fields })
+    });
+    there.collect()
 }
 
 fn fields(posting: &Posting) -> Vec<Field> {

@@ -7,7 +7,7 @@
 
 use crate::index::Index;
 use crate::query::{Reading, read};
-use crate::score::{Scores, score};
+use crate::score::{coverage, score};
 use crate::sight::Sight;
 
 /// A query and who asks it.
@@ -61,36 +61,61 @@ impl Index {
         let sight = Sight::new(self, ask.allowed);
         let reading = read(self, &sight, ask.query);
         let scores = score(self, &sight, ask.query, &reading);
-        let hits = best(&scores, &sight, ask);
-        let fits = scores.best() >= FITS_MIN;
-        let Reading { unmatched, .. } = reading;
-        Ranking { hits, unmatched, fits }
+        let mut found = in_order(self, &reading, scores.found(&sight), ask.top_k);
+        let fits = found.first().is_some_and(|(best, _)| *best >= FITS_MIN);
+        if let Some(counts) = ask.counts {
+            nudge(&mut found, counts);
+        }
+        found.truncate(ask.top_k);
+        let hits =
+            found.into_iter().map(|(score, doc)| Hit { doc: place(doc), score: score.into() });
+        Ranking { hits: hits.collect(), unmatched: reading.unmatched, fits }
     }
 }
 
-fn best(scores: &Scores, sight: &Sight, ask: &Ask<'_>) -> Vec<Hit> {
-    let mut found: Vec<(f32, usize)> = scores.found(sight).collect();
-    let order = |a: &(f32, usize), b: &(f32, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-    // Enough for the nudge below to look beyond the edge.
-    let kept = ask.top_k.saturating_mul(2);
-    if kept > 0 && found.len() > kept {
-        found.select_nth_unstable_by(kept, order);
-        found.truncate(kept);
+/// The leading documents with what their names add, in order; then, where more are wanted, the
+/// others in theirs.
+///
+/// A common word in a short name should decide between neighbours, not lift strangers, so only
+/// leaders get it. What is added is never less than nothing, so no other overtakes a leader.
+pub(crate) fn in_order(
+    index: &Index,
+    reading: &Reading,
+    mut found: Vec<(f32, u32)>,
+    wanted: usize,
+) -> Vec<(f32, u32)> {
+    const LEADING: usize = 64;
+    if found.len() > LEADING {
+        found.select_nth_unstable_by(LEADING, order);
     }
-    found.sort_unstable_by(order);
-    if let Some(counts) = ask.counts {
-        nudge(&mut found, counts);
+    if wanted <= LEADING {
+        found.truncate(LEADING);
     }
-    found.truncate(ask.top_k);
-    found.into_iter().map(|(score, doc)| Hit { doc, score: f64::from(score) }).collect()
+    let leading = LEADING.min(found.len());
+    let (leaders, others) = found.split_at_mut(leading);
+    for (score, doc) in &mut *leaders {
+        *score += coverage(index, &reading.words, *doc);
+    }
+    leaders.sort_unstable_by(order);
+    others.sort_unstable_by(order);
+    found
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "sorting hands out references")]
+fn order(a: &(f32, u32), b: &(f32, u32)) -> std::cmp::Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+}
+
+fn place(doc: u32) -> usize {
+    usize::try_from(doc).unwrap_or(usize::MAX)
 }
 
 /// Among scores that are nearly the same, what was used more goes first.
-fn nudge(found: &mut [(f32, usize)], counts: &dyn Fn(usize) -> u32) {
+fn nudge(found: &mut [(f32, u32)], counts: &dyn Fn(usize) -> u32) {
     const STEP: f32 = 0.01;
     #[expect(clippy::cast_possible_truncation, reason = "scores are small")]
     let step = |score: f32| (score / STEP).floor() as i32;
-    found.sort_by_key(|(score, doc)| std::cmp::Reverse((step(*score), counts(*doc))));
+    found.sort_by_key(|(score, doc)| std::cmp::Reverse((step(*score), counts(place(*doc)))));
 }
 
 #[cfg(test)]

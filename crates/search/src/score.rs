@@ -6,16 +6,14 @@ use crate::names::is_identifier;
 use crate::query::{Reading, Sense, Via, Word};
 use crate::sight::Sight;
 
-/// All vectors have one place a document.
+/// All vectors have one place a document; `named` has none where nothing was named.
 #[derive(Debug)]
 pub(crate) struct Scores {
     pub(crate) words: Vec<f32>,
     pub(crate) meaning: Vec<f32>,
-    pub(crate) named: Vec<f32>,
-    /// Only of the documents that lead without it.
-    pub(crate) covered: Vec<f32>,
-    pub(crate) total: Vec<f32>,
-    best: f32,
+    named: Vec<f32>,
+    /// How much words count against meaning.
+    pub(crate) lean: f32,
 }
 
 /// A cosine below which a document without any common word is no hit.
@@ -26,42 +24,43 @@ const NAMED_WITHIN: f32 = 0.4;
 const NAMESPACE_SAID: f32 = 0.06;
 
 pub(crate) fn score(index: &Index, sight: &Sight, query: &str, reading: &Reading) -> Scores {
-    let words = by_words(index, sight, &reading.words);
-    let meaning = by_meaning(index, reading);
-    let named = by_name(index, query, reading);
-    let lean = lean_on_words(sight.count, query, reading);
-    let parts = words.iter().zip(&meaning).zip(&named);
-    let mut total: Vec<f32> = parts
-        .map(|((words, meaning), named)| (lean * words + meaning.max(0.0)) / (1.0 + lean) + named)
-        .collect();
-    let covered = by_coverage(index, sight, &reading.words, &total);
-    for (total, covered) in total.iter_mut().zip(&covered) {
-        *total += covered;
+    Scores {
+        words: by_words(index, sight, &reading.words),
+        meaning: by_meaning(index, reading),
+        named: by_name(index, query, reading),
+        lean: lean_on_words(sight.count, query, reading),
     }
-    let mut scores = Scores { words, meaning, named, covered, total, best: 0.0 };
-    scores.best = scores.found(sight).fold(0.0, |best, (score, _)| best.max(score));
-    scores
 }
 
 impl Scores {
     /// Visible documents that have anything to do with the query, with their scores.
-    pub(crate) fn found(&self, sight: &Sight) -> impl Iterator<Item = (f32, usize)> {
-        let likeness = self.words.iter().zip(&self.meaning).zip(&self.named);
-        let rows = likeness.zip(self.total.iter().zip(sight.all())).enumerate();
-        rows.filter_map(|(doc, (((words, meaning), named), (total, seen)))| {
-            let hit = *words > 0.0 || *named > 0.0 || *meaning >= MEANING_MIN;
-            (*seen && hit && *total > 0.0).then_some((*total, doc))
-        })
+    pub(crate) fn found(&self, sight: &Sight) -> Vec<(f32, u32)> {
+        let rows = (0_u32..).zip(self.words.iter().zip(&self.meaning)).zip(sight.all());
+        let hits = rows.filter_map(|((doc, (words, meaning)), seen)| {
+            let named = if self.named.is_empty() { 0.0 } else { self.named(doc) };
+            let hit = *words > 0.0 || *meaning >= MEANING_MIN || named > 0.0;
+            let likeness = (self.lean * words + meaning.max(0.0)) / (1.0 + self.lean);
+            (*seen && hit).then_some((likeness + named, doc))
+        });
+        hits.collect()
     }
 
-    pub(crate) fn best(&self) -> f32 {
-        self.best
+    pub(crate) fn named(&self, doc: u32) -> f32 {
+        usize::try_from(doc).ok().and_then(|doc| self.named.get(doc)).copied().unwrap_or_default()
     }
+}
+
+/// The share of a document's name that the query says, times what that is worth.
+pub(crate) fn coverage(index: &Index, words: &[Word], doc: u32) -> f32 {
+    const COVERED: f32 = 0.13;
+    let said: f32 = words.iter().map(|word| in_name(index, word, doc)).sum();
+    let label = usize::try_from(doc).ok().and_then(|doc| index.labels.get(doc));
+    label.map_or(0.0, |label| COVERED * (said / label.name_words.max(1.0)).min(1.0))
 }
 
 /// How much words count against meaning. Meaning tells more apart the more there is to tell apart;
 /// a name half remembered is a matter of words.
-pub(crate) fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32 {
+fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32 {
     const SMALL: f32 = 1.2;
     const PER_TENFOLD: f32 = 0.3;
     const FLOOR: f32 = 0.4;
@@ -161,28 +160,6 @@ fn by_meaning(index: &Index, reading: &Reading) -> Vec<f32> {
     index.vectors.cosines(&needle).collect()
 }
 
-/// How much of its name the query says, for the leading documents only: a common word in a short
-/// name should decide between neighbours, not lift strangers.
-fn by_coverage(index: &Index, sight: &Sight, words: &[Word], total: &[f32]) -> Vec<f32> {
-    const COVERED: f32 = 0.13;
-    const LEADING: usize = 64;
-    let scored = (0_u32..).zip(total).filter(|(doc, score)| **score > 0.0 && sight.sees(*doc));
-    let mut leading: Vec<(f32, u32)> = scored.map(|(doc, score)| (*score, doc)).collect();
-    if leading.len() > LEADING {
-        leading.select_nth_unstable_by(LEADING, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        leading.truncate(LEADING);
-    }
-    let mut covered = vec![0.0; total.len()];
-    for (_, doc) in leading {
-        let said: f32 = words.iter().map(|word| in_name(index, word, doc)).sum();
-        let place = usize::try_from(doc).unwrap_or(usize::MAX);
-        if let Some((covered, label)) = covered.get_mut(place).zip(index.labels.get(place)) {
-            *covered = COVERED * (said / label.name_words.max(1.0)).min(1.0);
-        }
-    }
-    covered
-}
-
 fn in_name(index: &Index, word: &Word, doc: u32) -> f32 {
     let named = word.senses.iter().filter(|sense| {
         let posting = index.posting(&sense.stem, doc);
@@ -192,24 +169,25 @@ fn in_name(index: &Index, word: &Word, doc: u32) -> f32 {
 }
 
 fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<f32> {
-    let mut lifts = vec![0.0_f32; index.len()];
-    let mut lift = |docs: &[u32], by: f32| {
+    let within = reading.identifiers.iter().map(|name| (index.names.squashed(name), NAMED_WITHIN));
+    let mut said: Vec<&str> = reading.texts.iter().map(|(text, _)| text.as_str()).collect();
+    said.sort_unstable();
+    said.dedup();
+    let spaces = said.into_iter().map(|word| (index.names.namespace(word), NAMESPACE_SAID));
+    let whole = [
+        (index.names.written(query), NAMED_AS_WRITTEN),
+        (index.names.squashed(query), NAMED_SQUASHED),
+    ];
+    let mut lifts = Vec::new();
+    for (docs, by) in whole.into_iter().chain(within).chain(spaces) {
+        if !docs.is_empty() {
+            lifts.resize(index.len(), 0.0);
+        }
         for doc in docs.iter().filter_map(|doc| usize::try_from(*doc).ok()) {
             if let Some(lift) = lifts.get_mut(doc) {
                 *lift += by;
             }
         }
-    };
-    lift(index.names.written(query), NAMED_AS_WRITTEN);
-    lift(index.names.squashed(query), NAMED_SQUASHED);
-    for name in &reading.identifiers {
-        lift(index.names.squashed(name), NAMED_WITHIN);
-    }
-    let mut said: Vec<&str> = reading.texts.iter().map(|(text, _)| text.as_str()).collect();
-    said.sort_unstable();
-    said.dedup();
-    for word in said {
-        lift(index.names.namespace(word), NAMESPACE_SAID);
     }
     lifts
 }

@@ -1,12 +1,11 @@
 //! Words one slip away from a word: a letter missing, added, changed, or two swapped.
 
-use std::collections::HashMap;
-
 /// Every indexed word under itself and under itself less one letter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spellings {
     words: Vec<Box<str>>,
-    near: HashMap<u64, Vec<u32>>,
+    /// Keys with the words they stand for, in order.
+    near: Vec<(u64, u32)>,
 }
 
 const WORD_BYTES: std::ops::RangeInclusive<usize> = 4..=24;
@@ -16,12 +15,10 @@ impl Spellings {
         let mut kept: Vec<Box<str>> =
             words.filter(|word| is_plain(word)).map(|word| Box::from(word.as_str())).collect();
         kept.sort_unstable();
-        let mut near: HashMap<u64, Vec<u32>> = HashMap::with_capacity(kept.len() * 8);
-        for (number, word) in (0_u32..).zip(&kept) {
-            for key in keys(word) {
-                near.entry(key).or_default().push(number);
-            }
-        }
+        let numbered = (0_u32..).zip(&kept);
+        let mut near: Vec<(u64, u32)> =
+            numbered.flat_map(|(number, word)| keys(word).map(move |key| (key, number))).collect();
+        near.sort_unstable();
         Self { words: kept, near }
     }
 
@@ -30,13 +27,18 @@ impl Spellings {
         if !is_plain(word) {
             return Vec::new();
         }
-        let mut numbers: Vec<u32> =
-            keys(word).filter_map(|key| self.near.get(&key)).flatten().copied().collect();
+        let mut numbers: Vec<u32> = keys(word).flat_map(|key| self.under(key)).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let words =
             numbers.into_iter().filter_map(|number| self.words.get(usize::try_from(number).ok()?));
         words.map(AsRef::as_ref).filter(|other| strsim::osa_distance(word, other) == 1).collect()
+    }
+
+    fn under(&self, key: u64) -> impl Iterator<Item = u32> {
+        let start = self.near.partition_point(|(other, _)| *other < key);
+        let rest = self.near.get(start..).unwrap_or_default().iter();
+        rest.take_while(move |(other, _)| *other == key).map(|(_, number)| *number)
     }
 }
 

@@ -35,9 +35,16 @@ impl Vocabulary {
 
     /// The rows of a text in order, at most `TOKENS_MAX`.
     pub(crate) fn rows(&self, text: &str) -> Vec<u32> {
+        if text.is_ascii() {
+            return self.rows_of(text.chars().map(|c| c.to_ascii_lowercase()));
+        }
+        self.rows_of(normal(text))
+    }
+
+    fn rows_of(&self, text: impl Iterator<Item = char>) -> Vec<u32> {
         let mut rows = Vec::new();
         let mut word = String::new();
-        for c in normal(text) {
+        for c in text {
             if c.is_alphanumeric() && !is_ideograph(c) {
                 word.push(c);
                 continue;

@@ -3,7 +3,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::string_slice,
     clippy::print_stdout,
     clippy::cast_precision_loss,
     reason = "a test may fall over, and must say what it leaves out"
