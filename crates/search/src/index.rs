@@ -13,7 +13,7 @@ use crate::limits;
 use crate::names::Names;
 use crate::spelling::Spellings;
 use crate::table::Table;
-use crate::words::{is_filler, spaced, stem, words};
+use crate::words::{each_word, is_filler, spaced, stem};
 
 /// One thing that can be found. Nothing here is shown; it is only matched.
 #[derive(Clone, Debug, Default)]
@@ -149,9 +149,7 @@ impl Index {
 
     /// The posting of a folded word in one document.
     pub(crate) fn posting(&self, stem: &str, doc: u32) -> Option<&Posting> {
-        let postings = self.postings(stem);
-        let at = postings.binary_search_by_key(&doc, |posting| posting.doc).ok()?;
-        postings.get(at)
+        find(self.postings(stem), doc)
     }
 
     pub(crate) fn postings(&self, stem: &str) -> &[Posting] {
@@ -209,15 +207,19 @@ impl Shelf {
     }
 
     fn terms_of(&mut self, texts: &[&str]) -> Vec<u32> {
-        texts.iter().flat_map(|text| words(text)).filter_map(|word| self.term(word)).collect()
+        let mut terms = Vec::new();
+        for text in texts {
+            each_word(text, &mut |word| terms.extend(self.term(word)));
+        }
+        terms
     }
 
-    fn term(&mut self, word: String) -> Option<u32> {
-        if let Some(known) = self.surfaces.get(&word) {
+    fn term(&mut self, word: &str) -> Option<u32> {
+        if let Some(known) = self.surfaces.get(word) {
             return *known;
         }
-        let term = (!is_filler(&word)).then(|| self.term_of_stem(&stem(&word)));
-        self.surfaces.insert(word, term);
+        let term = (!is_filler(word)).then(|| self.term_of_stem(&stem(word)));
+        self.surfaces.insert(word.to_owned(), term);
         term
     }
 
@@ -279,6 +281,12 @@ fn label(doc: &Doc<'_>) -> Label {
         namespace: doc.namespace.into(),
         params: doc.params.iter().map(|param| Box::from(*param)).collect(),
     }
+}
+
+/// One document among a word's postings.
+pub(crate) fn find(postings: &[Posting], doc: u32) -> Option<&Posting> {
+    let at = postings.binary_search_by_key(&doc, |posting| posting.doc).ok()?;
+    postings.get(at)
 }
 
 /// The first characters of a text.

@@ -111,7 +111,7 @@ fn hear(index: &Index, sight: &Sight, run: &str, reading: &mut Reading) {
 fn parts(run: &str) -> Vec<(String, Via)> {
     let chinese = from_chinese(run);
     if chinese.is_empty() {
-        return words(run).map(|word| (word, Via::Itself)).collect();
+        return words(run).into_iter().map(|word| (word, Via::Itself)).collect();
     }
     chinese.into_iter().map(|word| (word.to_owned(), Via::Translation)).collect()
 }
@@ -149,7 +149,11 @@ fn with_synonyms(index: &Index, sight: &Sight, word: &str, via: Via) -> Vec<Sens
     let others: Vec<Sense> = synonyms(&own).iter().map(|other| weaker(other)).collect();
     let own = Sense { stem: own, weight: via.weight(), via };
     let all = std::iter::once(own).chain(others);
-    all.filter(|sense| sight.any(index.postings(&sense.stem))).collect()
+    let tells = |sense: &Sense| {
+        let postings = index.postings(&sense.stem);
+        sight.any(postings) && (sense.via != Via::Synonym || !sight.is_common(postings))
+    };
+    all.filter(tells).collect()
 }
 
 /// Visible words one slip away, the most common first.

@@ -7,7 +7,7 @@
 
 use crate::index::Index;
 use crate::query::{Reading, read};
-use crate::score::{coverage, score};
+use crate::score::{coverage, places_of, score};
 use crate::sight::Sight;
 
 /// A query and who asks it.
@@ -93,8 +93,9 @@ pub(crate) fn in_order(
     }
     let leading = LEADING.min(found.len());
     let (leaders, others) = found.split_at_mut(leading);
+    let places = places_of(index, &reading.words);
     for (score, doc) in &mut *leaders {
-        *score += coverage(index, &reading.words, *doc);
+        *score += coverage(index, &places, *doc);
     }
     leaders.sort_unstable_by(order);
     others.sort_unstable_by(order);

@@ -1,7 +1,7 @@
 //! The score of every document: the part of words, the part of meaning, and what was named.
 
 use crate::embed::{Needle, embed};
-use crate::index::{Field, Index, Posting, real};
+use crate::index::{Field, Index, Posting, find, real};
 use crate::names::is_identifier;
 use crate::query::{Reading, Sense, Via, Word};
 use crate::sight::Sight;
@@ -50,12 +50,30 @@ impl Scores {
     }
 }
 
+/// Each word's senses with their postings, looked up once.
+pub(crate) type Places<'i> = Vec<Vec<(f32, &'i [Posting])>>;
+
+pub(crate) fn places_of<'i>(index: &'i Index, words: &[Word]) -> Places<'i> {
+    let senses = |word: &Word| {
+        word.senses.iter().map(|sense| (sense.weight, index.postings(&sense.stem))).collect()
+    };
+    words.iter().map(senses).collect()
+}
+
 /// The share of a document's name that the query says, times what that is worth.
-pub(crate) fn coverage(index: &Index, words: &[Word], doc: u32) -> f32 {
+pub(crate) fn coverage(index: &Index, places: &Places<'_>, doc: u32) -> f32 {
     const COVERED: f32 = 0.13;
-    let said: f32 = words.iter().map(|word| in_name(index, word, doc)).sum();
+    let said: f32 = places.iter().map(|senses| in_name(senses, doc)).sum();
     let label = usize::try_from(doc).ok().and_then(|doc| index.labels.get(doc));
     label.map_or(0.0, |label| COVERED * (said / label.name_words.max(1.0)).min(1.0))
+}
+
+fn in_name(senses: &[(f32, &[Posting])], doc: u32) -> f32 {
+    let named = senses.iter().filter(|(_, postings)| {
+        let posting = find(postings, doc);
+        posting.is_some_and(|posting| posting.fields & Field::Name.bit() != 0)
+    });
+    named.fold(0.0, |best, (weight, _)| best.max(*weight))
 }
 
 /// How much words count against meaning. Meaning tells more apart the more there is to tell apart;
@@ -158,14 +176,6 @@ fn by_meaning(index: &Index, reading: &Reading) -> Vec<f32> {
         return vec![0.0; index.len()];
     }
     index.vectors.cosines(&needle).collect()
-}
-
-fn in_name(index: &Index, word: &Word, doc: u32) -> f32 {
-    let named = word.senses.iter().filter(|sense| {
-        let posting = index.posting(&sense.stem, doc);
-        posting.is_some_and(|posting| posting.fields & Field::Name.bit() != 0)
-    });
-    named.fold(0.0, |best, sense| best.max(sense.weight))
 }
 
 fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<f32> {

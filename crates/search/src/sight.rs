@@ -36,6 +36,13 @@ impl Sight {
         postings.iter().filter(|posting| self.sees(posting.doc)).count()
     }
 
+    /// Whether so many hold a word that, standing in for another, it tells nothing.
+    pub(crate) fn is_common(&self, postings: &[Posting]) -> bool {
+        const FEW: usize = 500;
+        const ONE_IN: usize = 12;
+        postings.len() > FEW && self.holders(postings) > FEW.max(self.count / ONE_IN)
+    }
+
     /// What a word tells that so many visible documents hold.
     #[expect(
         clippy::cast_precision_loss,

@@ -8,10 +8,23 @@ use rust_stemmers::{Algorithm, Stemmer};
 ///
 /// An identifier gives its parts and, when it has several, itself in one piece:
 /// `GitHub` gives `git`, `hub`, `github`.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|run| !run.is_empty())
-        .flat_map(parts_and_whole)
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    each_word(text, &mut |word| all.push(word.to_owned()));
+    all
+}
+
+/// The same words one by one, most of them without a copy.
+pub(crate) fn each_word(text: &str, heard: &mut dyn FnMut(&str)) {
+    for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
+        if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            heard(run);
+        } else {
+            for word in parts_and_whole(run) {
+                heard(&word);
+            }
+        }
+    }
 }
 
 /// A lower-case word without its English ending.
@@ -56,9 +69,6 @@ fn parts_and_whole(run: &str) -> Vec<String> {
 
 /// Cuts where lower meets upper case, letters meet digits, or an abbreviation meets a word.
 fn split_case(run: &str) -> Vec<String> {
-    if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return vec![run.to_owned()];
-    }
     let mut parts: Vec<String> = Vec::new();
     let mut before = None;
     let mut rest = run.chars().peekable();
@@ -89,7 +99,7 @@ mod tests {
     #[test]
     fn identifiers_come_apart() {
         let check = |text: &str, expected: &[&str]| {
-            assert_eq!(words(text).collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(words(text), expected, "{text}");
         };
         check("search_database", &["search", "database"]);
         check("createIssue", &["create", "issue", "createissue"]);
