@@ -16,3 +16,5 @@ pub(crate) const SPELLINGS_MAX: usize = 3;
 pub(crate) const TOKENS_MAX: usize = 512;
 /// Numbers of one vector: more could overflow a sum of products of int8 and int16.
 pub(crate) const DIMS_MAX: usize = 512;
+/// Words of a query beyond which those that stand for themselves need no synonyms.
+pub(crate) const SYNONYMS_WORDS_MAX: usize = 10;

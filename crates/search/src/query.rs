@@ -81,6 +81,12 @@ pub(crate) fn read(index: &Index, sight: &Sight, query: &str) -> Reading {
     let marks = query.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace());
     let marks = marks.take(limits::QUERY_WORDS_MAX).map(|mark| (mark.to_string(), 1.0));
     reading.texts.extend(marks);
+    if reading.words.len() > limits::SYNONYMS_WORDS_MAX {
+        for word in &mut reading.words {
+            let own = word.senses.iter().any(|sense| sense.via != Via::Synonym);
+            word.senses.retain(|sense| !own || sense.via != Via::Synonym);
+        }
+    }
     reading.words.truncate(limits::QUERY_WORDS_MAX);
     let named = query.split_whitespace().filter(|word| is_identifier(word));
     reading.identifiers = named.map(str::to_owned).collect();

@@ -38,8 +38,8 @@ impl Sight {
 
     /// Whether so many hold a word that, standing in for another, it tells nothing.
     pub(crate) fn is_common(&self, postings: &[Posting]) -> bool {
-        const FEW: usize = 500;
-        const ONE_IN: usize = 12;
+        const FEW: usize = 4_000;
+        const ONE_IN: usize = 40;
         postings.len() > FEW && self.holders(postings) > FEW.max(self.count / ONE_IN)
     }
 

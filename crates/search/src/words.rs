@@ -19,6 +19,8 @@ pub(crate) fn each_word(text: &str, heard: &mut dyn FnMut(&str)) {
     for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
         if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
             heard(run);
+        } else if is_capitalised(run) {
+            heard(&run.to_ascii_lowercase());
         } else {
             for word in parts_and_whole(run) {
                 heard(&word);
@@ -58,6 +60,13 @@ const FILLERS: &[&str] = &[
     "use", "using", "ve", "want", "was", "we", "were", "what", "when", "where", "which", "who",
     "whose", "why", "will", "with", "would", "you", "your",
 ];
+
+/// A plain word that opens a sentence.
+fn is_capitalised(run: &str) -> bool {
+    let mut bytes = run.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_uppercase())
+        && bytes.all(|byte| byte.is_ascii_lowercase())
+}
 
 fn parts_and_whole(run: &str) -> Vec<String> {
     let mut parts = split_case(run);
