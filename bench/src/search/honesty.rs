@@ -108,3 +108,18 @@ fn misspell(word: &str, at: usize) -> String {
     }
     letters.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_longer_word_gets_one_slip() {
+        let query = Query {
+            text: "show the weather for Berlin".to_owned(),
+            gold: Vec::new(),
+            language: String::new(),
+        };
+        assert_eq!(misspelt(&[query])[0].text, "sohw the wetaher for Beorlin");
+    }
+}

@@ -6,6 +6,7 @@ use crate::limits;
 use crate::names::is_identifier;
 use crate::sight::Sight;
 use crate::synonyms::synonyms;
+use crate::wordpiece::is_ideograph;
 use crate::words::{is_filler, spaced, stem, words};
 
 /// How a word of the query led to a word of a document.
@@ -58,7 +59,7 @@ pub(crate) struct Reading {
     pub(crate) texts: Vec<(String, f32)>,
     /// As the caller spelt them.
     pub(crate) unmatched: Vec<String>,
-    /// Names as programs write them, and the query's opening word.
+    /// Names as programs write them.
     pub(crate) identifiers: Vec<String>,
 }
 
@@ -69,106 +70,116 @@ pub(crate) fn read(index: &Index, sight: &Sight, query: &str) -> Reading {
     let query = head(query, limits::QUERY_CHARS_MAX);
     let spoken: Vec<&str> =
         query.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()).collect();
-    let only_fillers = spoken.iter().all(|run| is_filler(&run.to_lowercase()));
+    let telling = spoken.iter().filter(|run| !is_filler(&run.to_lowercase())).count();
+    let only_fillers = telling == 0;
+    let ear = Ear { index, sight, is_long: telling > limits::SYNONYMS_WORDS_MAX };
     let mut reading = Reading::default();
     for run in spoken.into_iter().take(limits::QUERY_WORDS_MAX * 2) {
         if !only_fillers && is_filler(&run.to_lowercase()) {
             reading.texts.push((run.to_owned(), FILLER_MEANS));
         } else {
-            hear(index, sight, run, &mut reading);
+            ear.hear(run, &mut reading);
         }
     }
     let marks = query.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace());
     let marks = marks.take(limits::QUERY_WORDS_MAX).map(|mark| (mark.to_string(), 1.0));
     reading.texts.extend(marks);
-    if reading.words.len() > limits::SYNONYMS_WORDS_MAX {
-        for word in &mut reading.words {
-            let own = word.senses.iter().any(|sense| sense.via != Via::Synonym);
-            word.senses.retain(|sense| !own || sense.via != Via::Synonym);
-        }
-    }
     reading.words.truncate(limits::QUERY_WORDS_MAX);
     let named = query.split_whitespace().filter(|word| is_identifier(word));
     reading.identifiers = named.map(str::to_owned).collect();
     reading
 }
 
-/// One run of letters and digits: its parts, and whether any of them is known.
-fn hear(index: &Index, sight: &Sight, run: &str, reading: &mut Reading) {
-    let mut found = false;
-    let mut means: Option<String> = None;
-    for (word, via) in parts(run) {
-        let (senses, read_as) = senses(index, sight, &word, via);
-        found |= !senses.is_empty();
-        means = means.or(read_as);
-        let known = |other: &Word| {
-            other.senses.first().map(|sense| &sense.stem) == senses.first().map(|sense| &sense.stem)
-        };
-        if !senses.is_empty() && !reading.words.iter().any(known) {
-            reading.words.push(Word { spoken: run.to_owned(), senses });
+/// What listening needs to know.
+struct Ear<'i> {
+    index: &'i Index,
+    sight: &'i Sight,
+    /// A long query says enough by itself.
+    is_long: bool,
+}
+
+impl<'i> Ear<'i> {
+    /// One run of letters and digits: its parts, and whether any of them is known.
+    fn hear(&self, run: &str, reading: &mut Reading) {
+        let mut found = false;
+        let mut means: Option<String> = None;
+        for (word, via) in parts(run) {
+            let (senses, read_as) = self.senses(&word, via);
+            means = means.or(read_as);
+            let Some(first) = senses.first().map(|sense| &sense.stem) else { continue };
+            found = true;
+            let known = |other: &Word| other.senses.first().map(|sense| &sense.stem) == Some(first);
+            if !reading.words.iter().any(known) {
+                reading.words.push(Word { spoken: run.to_owned(), senses });
+            }
         }
+        if !found && !reading.unmatched.iter().any(|word| word == run) {
+            reading.unmatched.push(run.to_owned());
+        }
+        reading.texts.push((means.unwrap_or_else(|| spaced(run)), 1.0));
     }
-    if !found && !reading.unmatched.iter().any(|word| word == run) {
-        reading.unmatched.push(run.to_owned());
+
+    /// What a word may stand for among what is visible, and how it reads if not as written.
+    fn senses(&self, word: &str, via: Via) -> (Vec<Sense>, Option<String>) {
+        let own = self.with_synonyms(word, via);
+        if via != Via::Itself {
+            return (own, Some(word.to_owned()));
+        }
+        if own.first().is_some_and(|sense| sense.via == Via::Itself) {
+            return (own, None);
+        }
+        if let Some(english) = english(word) {
+            return (self.with_synonyms(english, Via::Translation), Some(english.to_owned()));
+        }
+        if !own.is_empty() || self.index.table.knows(word) {
+            return (own, None);
+        }
+        let spellings = self.spellings(word);
+        let senses = spellings.iter().map(|spelling| Sense {
+            stem: stem(spelling).into_owned(),
+            weight: Via::Spelling.weight(),
+            via: Via::Spelling,
+        });
+        (senses.collect(), spellings.first().map(|spelling| (*spelling).to_owned()))
     }
-    reading.texts.push((means.unwrap_or_else(|| spaced(run)), 1.0));
+
+    /// The word itself first, where it is known.
+    fn with_synonyms(&self, word: &str, via: Via) -> Vec<Sense> {
+        let own = Sense { stem: stem(word).into_owned(), weight: via.weight(), via };
+        let is_known = self.sight.any(self.index.postings(&own.stem));
+        if is_known && self.is_long {
+            return vec![own];
+        }
+        let others = synonyms(&own.stem).iter().filter(|other| {
+            let postings = self.index.postings(other);
+            self.sight.any(postings) && !self.sight.is_common(postings)
+        });
+        let others = others.map(|other| Sense {
+            stem: other.clone().into_string(),
+            weight: via.weight() * Via::Synonym.weight(),
+            via: Via::Synonym,
+        });
+        let others: Vec<Sense> = others.collect();
+        is_known.then_some(own).into_iter().chain(others).collect()
+    }
+
+    /// Visible words one slip away, the most common first.
+    fn spellings(&self, word: &str) -> Vec<&'i str> {
+        let holders = |other: &str| self.sight.holders(self.index.postings(&stem(other)));
+        let near = self.index.spellings.near(word).into_iter();
+        let mut counted: Vec<(usize, &str)> =
+            near.map(|other| (holders(other), other)).filter(|(holders, _)| *holders > 0).collect();
+        counted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        counted.into_iter().take(limits::SPELLINGS_MAX).map(|(_, other)| other).collect()
+    }
 }
 
 fn parts(run: &str) -> Vec<(String, Via)> {
-    let chinese = from_chinese(run);
-    if chinese.is_empty() {
-        return words(run).into_iter().map(|word| (word, Via::Itself)).collect();
+    let itself = || words(run).into_iter().map(|word| (word, Via::Itself)).collect();
+    if !run.chars().any(is_ideograph) {
+        return itself();
     }
-    chinese.into_iter().map(|word| (word.to_owned(), Via::Translation)).collect()
-}
-
-/// What a word may stand for among what is visible, and how it reads if not as written.
-fn senses(index: &Index, sight: &Sight, word: &str, via: Via) -> (Vec<Sense>, Option<String>) {
-    let read_as = (via != Via::Itself).then(|| word.to_owned());
-    let own = with_synonyms(index, sight, word, via);
-    if own.first().is_some_and(|sense| sense.via != Via::Synonym) || via != Via::Itself {
-        return (own, read_as);
-    }
-    if let Some(english) = english(word) {
-        return (with_synonyms(index, sight, english, Via::Translation), Some(english.to_owned()));
-    }
-    if !own.is_empty() || index.table.knows(word) {
-        return (own, None);
-    }
-    let spellings = spellings(index, sight, word);
-    let read_as = spellings.first().map(|(_, spelling)| (*spelling).to_owned());
-    let mut senses: Vec<Sense> = Vec::new();
-    for (_, spelling) in spellings {
-        let more = with_synonyms(index, sight, spelling, Via::Spelling);
-        senses.extend(more.into_iter().filter(|sense| sense.via == Via::Spelling));
-    }
-    (senses, read_as)
-}
-
-fn with_synonyms(index: &Index, sight: &Sight, word: &str, via: Via) -> Vec<Sense> {
-    let own = stem(word).into_owned();
-    let weaker = |other: &str| Sense {
-        stem: other.to_owned(),
-        weight: via.weight() * Via::Synonym.weight(),
-        via: Via::Synonym,
-    };
-    let others: Vec<Sense> = synonyms(&own).iter().map(|other| weaker(other)).collect();
-    let own = Sense { stem: own, weight: via.weight(), via };
-    let all = std::iter::once(own).chain(others);
-    let tells = |sense: &Sense| {
-        let postings = index.postings(&sense.stem);
-        sight.any(postings) && (sense.via != Via::Synonym || !sight.is_common(postings))
-    };
-    all.filter(tells).collect()
-}
-
-/// Visible words one slip away, the most common first.
-fn spellings<'i>(index: &'i Index, sight: &Sight, word: &str) -> Vec<(usize, &'i str)> {
-    let near = index.spellings.near(word).into_iter();
-    let mut counted: Vec<(usize, &str)> =
-        near.map(|other| (sight.holders(index.postings(&stem(other))), other)).collect();
-    counted.retain(|(holders, _)| *holders > 0);
-    counted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    counted.truncate(limits::SPELLINGS_MAX);
-    counted
+    let english: Vec<(String, Via)> =
+        from_chinese(run).into_iter().map(|word| (word.to_owned(), Via::Translation)).collect();
+    if english.is_empty() { itself() } else { english }
 }

@@ -98,7 +98,7 @@ fn normal(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_lowercase).nfd().filter(|c| !is_combining_mark(*c))
 }
 
-fn is_ideograph(c: char) -> bool {
+pub(crate) fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
