@@ -103,12 +103,13 @@ impl Field {
 
 const FIELDS: usize = 6;
 /// In the order of `Field::ALL`.
-const WEIGHTS: [f32; FIELDS] = [2.0, 1.0, 1.0, 1.0, 1.0, 0.5];
+const WEIGHTS: [f32; FIELDS] = [2.0, 2.0, 1.0, 2.0, 0.5, 0.5];
 /// Words a field has when it is terse; more words and each counts less.
 const TERSE: [f32; FIELDS] = [1.05, 0.45, 6.6, 0.9, 1.2, 7.5];
-const LENGTH_MATTERS: f32 = 0.75;
-const SATURATION: f32 = 0.8;
-const NAME_MEANS: f32 = 1.75;
+const LENGTH_MATTERS: f32 = 0.6;
+const SATURATION: f32 = 1.2;
+const NAME_MEANS: f32 = 1.25;
+const NAMESPACE_MEANS: f32 = 1.5;
 const PARAMS_MEAN: f32 = 0.5;
 
 impl Index {
@@ -263,7 +264,7 @@ fn meaning(table: &Table, doc: &Doc<'_>) -> Vec<f32> {
     let texts = [
         (name.as_str(), NAME_MEANS),
         (doc.title.unwrap_or_default(), 1.0),
-        (&namespace, 1.0),
+        (&namespace, NAMESPACE_MEANS),
         (head(doc.description, limits::MEANING_CHARS_MAX), 1.0),
         (head(&params, limits::MEANING_PARAMS_CHARS_MAX), PARAMS_MEAN),
     ];

@@ -33,7 +33,7 @@ impl Via {
             Self::Itself => 1.0,
             Self::Translation => 0.9,
             Self::Spelling => 0.8,
-            Self::Synonym => 0.7,
+            Self::Synonym => 0.55,
         }
     }
 }

@@ -21,7 +21,7 @@ const MEANING_MIN: f32 = 0.25;
 const NAMED_AS_WRITTEN: f32 = 2.0;
 const NAMED_SQUASHED: f32 = 1.0;
 const NAMED_WITHIN: f32 = 0.4;
-const NAMESPACE_SAID: f32 = 0.06;
+const NAMESPACE_SAID: f32 = 0.03;
 
 pub(crate) fn score(index: &Index, sight: &Sight, query: &str, reading: &Reading) -> Scores {
     Scores {
@@ -62,7 +62,7 @@ pub(crate) fn places_of<'i>(index: &'i Index, words: &[Word]) -> Places<'i> {
 
 /// The share of a document's name that the query says, times what that is worth.
 pub(crate) fn coverage(index: &Index, places: &Places<'_>, doc: u32) -> f32 {
-    const COVERED: f32 = 0.13;
+    const COVERED: f32 = 0.08;
     let said: f32 = places.iter().map(|senses| in_name(senses, doc)).sum();
     let label = usize::try_from(doc).ok().and_then(|doc| index.labels.get(doc));
     label.map_or(0.0, |label| COVERED * (said / label.name_words.max(1.0)).min(1.0))
@@ -79,8 +79,8 @@ fn in_name(senses: &[(f32, &[Posting])], doc: u32) -> f32 {
 /// How much words count against meaning. Meaning tells more apart the more there is to tell apart;
 /// a name half remembered is a matter of words.
 fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32 {
-    const SMALL: f32 = 1.2;
-    const PER_TENFOLD: f32 = 0.3;
+    const SMALL: f32 = 1.8;
+    const PER_TENFOLD: f32 = 0.1;
     const FLOOR: f32 = 0.4;
     let tenfolds =
         crate::log::ln(f64::from(real(count.max(100))) / 100.0) / std::f64::consts::LN_10;

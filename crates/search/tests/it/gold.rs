@@ -16,7 +16,7 @@ fn all(_: &Value) -> bool {
 
 #[test]
 fn plain_words_find_the_demo_tools() {
-    check("demo", ours("demo").recall(&all), (0.55, 0.83));
+    check("demo", ours("demo").recall(&all), (0.50, 0.83));
 }
 
 #[test]
@@ -28,19 +28,19 @@ fn plain_words_find_generated_tools() {
 fn other_languages_find_tools_far_better_than_chance() {
     let set = ours("languages");
     for language in ["de", "es", "fr", "zh"] {
-        check(language, set.recall(&|query| query["language"] == language), (0.7, 0.85));
+        check(language, set.recall(&|query| query["language"] == language), (0.8, 0.9));
     }
 }
 
 #[test]
 fn the_shared_sets_keep_their_recall() {
     let floors = [
-        ("contextweaver_gold", (0.68, 0.875)),
-        ("mcpproxy_golden", (0.56, 0.87)),
-        ("toolalpaca", (0.69, 0.90)),
-        ("restbench", (0.27, 0.52)),
-        ("rotbench", (0.46, 0.71)),
-        ("metatool_multi", (0.34, 0.82)),
+        ("contextweaver_gold", (0.69, 0.88)),
+        ("mcpproxy_golden", (0.57, 0.89)),
+        ("toolalpaca", (0.69, 0.91)),
+        ("restbench", (0.28, 0.53)),
+        ("rotbench", (0.50, 0.745)),
+        ("metatool_multi", (0.34, 0.81)),
     ];
     for (name, floor) in floors {
         if let Some(set) = shared(name) {
