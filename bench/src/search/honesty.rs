@@ -120,6 +120,6 @@ mod tests {
             gold: Vec::new(),
             language: String::new(),
         };
-        assert_eq!(misspelt(&[query])[0].text, "sohw the wetaher for Beorlin");
+        assert_eq!(misspelt(&[query])[0].text, "sohw the wether for Berelin");
     }
 }

@@ -143,3 +143,22 @@ fn collect(name: &str, command: &mut Command, pages: &mut Vec<(String, String)>)
         collect(&name, child, pages);
     }
 }
+
+#[test]
+fn tools_are_found_by_plain_words_and_the_score_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = |more: &[&str]| {
+        let query = "pay back the customer's transaction";
+        run(toolgate(folder.path()).args(["tools", "search", query]).args(more))
+    };
+    let Ran { code, stdout, stderr } = search(&[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("payments_issue_refund("), "{stdout}");
+    let told: Value = serde_json::from_str(&search(&["--explain", "--json"]).stdout).unwrap();
+    let best = &told[0];
+    let part = |key: &str| best[key].as_f64().unwrap();
+    let sum =
+        part("from_words") + part("from_meaning") + part("from_names") + part("from_coverage");
+    assert!((sum - part("score")).abs() < 1e-4, "{best}");
+    assert_eq!(best["reasons"][0]["fields"].as_array().map(Vec::is_empty), Some(false));
+}
