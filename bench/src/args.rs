@@ -12,6 +12,11 @@ Usage: bench call [--quick] [--json] [--only TARGETS] [--toolgate FILE]
   --json           the figures as JSON on stdout, and nothing kept in bench/results
   --only TARGETS   some of echo,proxy,toolgate-read,toolgate-write; nothing is kept either
   --toolgate FILE  load this binary instead of building one
+
+Usage: bench search
+
+  Ranks the sets in ../shared/retrieval (or in $TOOLGATE_SHARED) and keeps a table, JSON and a plot
+  in bench/results.
 ";
 
 /// What this process is.
@@ -19,6 +24,7 @@ Usage: bench call [--quick] [--json] [--only TARGETS] [--toolgate FILE]
 pub(crate) enum Mode {
     Help,
     Call(CallArgs),
+    Search(SearchArgs),
     Echo,
     Proxy { to: SocketAddr },
 }
@@ -30,6 +36,13 @@ pub(crate) struct CallArgs {
     /// In the order of the table.
     pub(crate) kinds: Vec<Kind>,
     pub(crate) toolgate: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SearchArgs {
+    Everything,
+    /// Time and memory at so many tools, for the program itself: each size has its own process.
+    Scale(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +61,20 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
     let words = arguments.iter().map(String::as_str).collect::<Vec<_>>();
     match words.as_slice() {
         ["call", flags @ ..] => parse_call(flags).map(Mode::Call),
+        ["search"] => Ok(Mode::Search(SearchArgs::Everything)),
+        ["search", "--scale", tools] => {
+            let tools = tools.parse().map_err(|error| format!("`{tools}` is no number: {error}"))?;
+            Ok(Mode::Search(SearchArgs::Scale(tools)))
+        }
+        ["search", flag, ..] => Err(format!("`{flag}` is no flag of `search`; it has none")),
         ["role", "echo"] => Ok(Mode::Echo),
         ["role", "proxy", to] => {
             let to = to.parse().map_err(|error| format!("`{to}` is no address: {error}"))?;
             Ok(Mode::Proxy { to })
         }
         ["help" | "--help" | "-h"] => Ok(Mode::Help),
-        [] => Err("name a benchmark; there is `call`".to_owned()),
-        [other, ..] => Err(format!("`{other}` is no benchmark; there is `call`")),
+        [] => Err("name a benchmark; there are `call` and `search`".to_owned()),
+        [other, ..] => Err(format!("`{other}` is no benchmark; there are `call` and `search`")),
     }
 }
 
@@ -133,6 +152,8 @@ mod tests {
         check("call --fast", "`--fast` is no flag");
         check("call --only", "`--only` needs a value");
         check("call --only echo,nginx", "`nginx` is no target");
+        check("search --scale many", "`many` is no number");
+        check("search --fast", "`--fast` is no flag");
         check("role proxy nowhere", "`nowhere` is no address");
     }
 }

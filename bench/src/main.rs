@@ -1,27 +1,61 @@
-//! Benchmarks that print figures for people to judge; nothing here asserts a time.
+//! Benchmarks: of the real binary against what an HTTP intermediary could cost at least (`call`),
+//! and of ranking against plainer rankers (`search`).
 //!
-//! `search` measures ranking. The load benchmarks (`call`) join it from the main line.
+//! The same program is the load and, started again as a child, the servers it loads. Nothing here
+//! asserts a time: figures are printed, people judge.
 
+mod args;
+mod call;
+mod child;
+mod client;
+mod cpu;
+mod fleet;
+mod load;
+mod machine;
+mod report;
+mod roles;
 mod search;
+mod stats;
+mod toolgate;
 
 use std::error::Error;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::args::Mode;
 
 /// Nobody handles a benchmark's error in code, so its words are all there is.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> ExitCode {
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
-    let outcome = match arguments.split_first() {
-        Some((first, rest)) if first == "search" => search::run(rest),
-        _ => Err("say which benchmark: `search`".into()),
-    };
-    match outcome {
+    match args::parse(&arguments).map_err(Into::into).and_then(run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let told = writeln!(io::stderr(), "bench: {error}");
             ExitCode::from(if told.is_ok() { 1 } else { 2 })
         }
     }
+}
+
+fn run(mode: Mode) -> Outcome<()> {
+    match mode {
+        Mode::Help => Ok(io::stdout().write_all(args::HELP.as_bytes())?),
+        Mode::Search(args) => search::run(&args),
+        Mode::Call(args) => load_runtime()?.block_on(call::run(args)),
+        Mode::Echo => server_runtime()?.block_on(roles::echo::serve()),
+        Mode::Proxy { to } => server_runtime()?.block_on(roles::proxy::serve(to)),
+    }
+}
+
+/// One thread, so that the load takes as little as it can from what it measures.
+fn load_runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// The runtime Toolgate has, so that the servers differ in what they do and not in how they run.
+fn server_runtime() -> io::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build()
 }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use self::figures::{Figures, judge};
 use self::sets::{Set, Tool};
 use crate::Outcome;
+use crate::args::SearchArgs;
 
 /// `metatool` trained the table and is left out.
 const SETS: [&str; 6] = [
@@ -32,12 +33,10 @@ const SETS: [&str; 6] = [
 const POOLS: [usize; 3] = [0, 1_000, 10_000];
 const RANKERS: [&str; 4] = ["toolgate", "bm25", "tf-idf", "fts5"];
 
-pub(crate) fn run(arguments: &[String]) -> Outcome<()> {
+pub(crate) fn run(args: &SearchArgs) -> Outcome<()> {
     let shared = sets::shared().join("retrieval");
-    if let [flag, tools] = arguments
-        && flag == "--scale"
-    {
-        return one_scale(&shared, tools.parse()?);
+    if let SearchArgs::Scale(tools) = args {
+        return one_scale(&shared, *tools);
     }
     let pool = sets::tools(&shared.join("pool-10k.jsonl"))?;
     let all: Vec<Set> =
