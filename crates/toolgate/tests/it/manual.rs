@@ -40,6 +40,7 @@ pages! {
     the_policy_page_is_true "docs/policy.md"
     the_records_page_is_true "docs/records.md"
     the_road_page_is_true "docs/road.md"
+    the_search_page_is_true "docs/search.md"
     the_security_model_is_true "docs/security-model.md"
     the_upstreams_page_is_true "docs/upstreams.md"
 }

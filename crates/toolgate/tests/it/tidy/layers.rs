@@ -27,7 +27,7 @@ const MAY_LEAN_ON: &[(&str, &[&str])] = &[
 
 /// A foreign library, who may use it, and who may use it in tests besides.
 const CONFINED: &[(&str, &[&str], &[&str])] = &[
-    ("sqlx", &["store"], &[]),
+    ("sqlx", &["store", "bench"], &[]),
     ("object_store", &["store"], &[]),
     ("axum", &["server", "testkit"], &[]),
     ("cedar-policy", &["policy"], &[]),
