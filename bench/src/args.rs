@@ -63,7 +63,8 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
         ["call", flags @ ..] => parse_call(flags).map(Mode::Call),
         ["search"] => Ok(Mode::Search(SearchArgs::Everything)),
         ["search", "--scale", tools] => {
-            let tools = tools.parse().map_err(|error| format!("`{tools}` is no number: {error}"))?;
+            let tools =
+                tools.parse().map_err(|error| format!("`{tools}` is no number: {error}"))?;
             Ok(Mode::Search(SearchArgs::Scale(tools)))
         }
         ["search", flag, ..] => Err(format!("`{flag}` is no flag of `search`; it has none")),
