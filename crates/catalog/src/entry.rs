@@ -50,6 +50,10 @@ impl Entry {
         Err(Fault::new(Code::ArgsInvalid, message).at(&self.shown_name).violating(violations))
     }
 
+    pub fn has_output_schema(&self) -> bool {
+        self.schemas.as_ref().is_ok_and(|schemas| schemas.output.is_some())
+    }
+
     /// How a structured answer breaks the tool's output schema; nothing where there is no schema.
     pub fn check_output(&self, structured: Option<&Value>) -> Vec<Violation> {
         let output = match &self.schemas {

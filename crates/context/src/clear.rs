@@ -9,7 +9,8 @@ use model::{Answer, Handle, View, canonical};
 use crate::blob::Blob;
 use crate::cleared::Cleared;
 use crate::digest::digest;
-use crate::sanitise::{Profile, sanitise};
+use crate::redact::Redactor;
+use crate::sanitise::{Cleaner, Profile};
 use crate::shape::{Shaped, shape};
 
 #[derive(Clone, Debug)]
@@ -18,6 +19,7 @@ pub struct Rules<'a> {
     pub source: &'a Provenance,
     pub profile: Profile,
     pub size: Size,
+    pub redactor: &'a Redactor,
 }
 
 /// How much of an answer reaches the model.
@@ -52,10 +54,12 @@ pub struct Clearing {
 
 pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
     let result_hash = raw_hash(&answer);
-    let digest = digest(&answer.content, answer.structured.as_ref());
+    let strict = Cleaner::strict(rules.redactor);
+    let digest = digest(&answer.content, answer.structured.as_ref(), &strict);
     let Shaped { mut answer, blobs, views } =
         shape(answer, &rules.source.tool, &rules.size, &digest.summary);
-    let cleaning = sanitise(&mut answer, rules.profile);
+    let cleaner = Cleaner { profile: rules.profile, redactor: rules.redactor };
+    let cleaning = cleaner.answer(&mut answer);
     Clearing {
         cleared: Cleared::vouch(answer),
         blobs,

@@ -8,10 +8,12 @@ use model::Answer;
 ///
 /// ```
 /// use model::{Answer, result::Provenance};
-/// use toolgate_context::{Profile, Rules, Size, clear};
+/// use toolgate_context::{Profile, Redactor, Rules, Size, clear};
 ///
 /// let source = Provenance::default();
-/// let rules = Rules { source: &source, profile: Profile::Plain, size: Size::Whole };
+/// let redactor = Redactor::default();
+/// let (profile, size) = (Profile::Strict, Size::Whole);
+/// let rules = Rules { source: &source, profile, size, redactor: &redactor };
 /// let clearing = clear(Answer::text("hi\u{7}"), &rules);
 /// assert_eq!(clearing.cleared.get().full_text(), "hi");
 /// ```
@@ -30,7 +32,7 @@ pub struct Cleared<T = Answer> {
 }
 
 impl<T> Cleared<T> {
-    /// INVARIANT: `inner` has been through `sanitise`, or its profile was `Verbatim`.
+    /// INVARIANT: `inner` has been through a `Cleaner`.
     pub(crate) const fn vouch(inner: T) -> Self {
         Self { inner }
     }

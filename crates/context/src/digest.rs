@@ -7,8 +7,9 @@ use model::limits::{FACTS_MAX, SUMMARY_CHARS_MAX};
 use serde_json::Value;
 
 use crate::json;
-use crate::limits::{FACT_CHARS_MAX, SUMMARY_BYTES_MAX};
-use crate::sanitise::scrub;
+use crate::limits::{FACT_CHARS_MAX, SUMMARY_SOURCE_CHARS};
+use crate::redact::REDACTED;
+use crate::sanitise::Cleaner;
 
 /// Stands for the text of an answer that has none.
 pub(crate) const NO_CONTENT: &str = "(no content)";
@@ -23,9 +24,18 @@ pub(crate) struct Digest {
     pub(crate) facts: Vec<String>,
 }
 
-pub(crate) fn digest(content: &[Value], structured: Option<&Value>) -> Digest {
-    let (summary, lossy) = summary(content, structured);
-    Digest { summary: scrub(&summary).into_owned(), lossy, facts: facts(content, structured) }
+/// Cleans more than it keeps, so that no secret is cut in two and half of it stays.
+pub(crate) fn digest(
+    content: &[Value],
+    structured: Option<&Value>,
+    cleaner: &Cleaner<'_>,
+) -> Digest {
+    let (start, more) = summary(content, structured);
+    let clean = cleaner.text(&start);
+    let mut chars = clean.chars();
+    let summary = chars.by_ref().take(SUMMARY_CHARS_MAX).collect();
+    let lossy = more || chars.next().is_some();
+    Digest { summary, lossy, facts: facts(content, structured, cleaner) }
 }
 
 /// The texts a reader would see, in order: text parts and texts of embedded resources.
@@ -41,12 +51,16 @@ fn part_text(part: &Value) -> Option<&str> {
     }
 }
 
+/// The start of what there is to say, and whether there is more.
 fn summary(content: &[Value], structured: Option<&Value>) -> (String, bool) {
     let mut chars = joined(content);
-    let text: String = chars.by_ref().take(SUMMARY_CHARS_MAX).collect();
+    let text: String = chars.by_ref().take(SUMMARY_SOURCE_CHARS).collect();
     match structured {
         _ if !text.is_empty() => (text, chars.next().is_some()),
-        Some(value) if !value.is_null() => structured_summary(value),
+        Some(value) if !value.is_null() => {
+            let (start, whole) = json::start(value, 4 * SUMMARY_SOURCE_CHARS);
+            (start, !whole)
+        }
         _ => (NO_CONTENT.to_owned(), false),
     }
 }
@@ -58,20 +72,15 @@ fn joined(content: &[Value]) -> impl Iterator<Item = char> {
         .flat_map(move |(index, text)| separator(index).into_iter().chain(text.chars()))
 }
 
-fn structured_summary(value: &Value) -> (String, bool) {
-    let (start, whole) = json::start(value, SUMMARY_BYTES_MAX + 4);
-    let summary: String = start.chars().take(SUMMARY_CHARS_MAX).collect();
-    let lossy = !whole || summary.len() < start.len();
-    (summary, lossy)
-}
-
-fn facts(content: &[Value], structured: Option<&Value>) -> Vec<String> {
+fn facts(content: &[Value], structured: Option<&Value>, cleaner: &Cleaner<'_>) -> Vec<String> {
     let keys = structured.and_then(Value::as_object).into_iter().flatten();
-    let fields = keys.filter_map(|(key, value)| field_fact(key, value));
+    let fields = keys.filter_map(|(key, value)| field_fact(key, value, cleaner));
     // A server that sends structured content repeats it as JSON text, which has no facts to add.
     let repeats = |text: &str| structured.is_some() && text.trim_start().starts_with(['{', '[']);
-    let lines =
-        texts(content).filter(|text| !repeats(text)).flat_map(str::lines).filter_map(line_fact);
+    let lines = texts(content)
+        .filter(|text| !repeats(text))
+        .flat_map(str::lines)
+        .filter_map(|line| line_fact(line, cleaner));
     let mut facts = Vec::new();
     for fact in fields.chain(lines) {
         if facts.len() == FACTS_MAX {
@@ -84,8 +93,11 @@ fn facts(content: &[Value], structured: Option<&Value>) -> Vec<String> {
     facts
 }
 
-fn field_fact(key: &str, value: &Value) -> Option<String> {
+fn field_fact(key: &str, value: &Value, cleaner: &Cleaner<'_>) -> Option<String> {
     let fact = match value {
+        Value::String(text) if cleaner.redactor.is_assigned(key, text) => {
+            format!("{key}: {REDACTED}")
+        }
         Value::String(text) if text.len() < 4 * FACT_CHARS_MAX => format!("{key}: {text}"),
         Value::String(_) => return None,
         other => match json::start(other, 4 * FACT_CHARS_MAX) {
@@ -93,18 +105,18 @@ fn field_fact(key: &str, value: &Value) -> Option<String> {
             (_, false) => return None,
         },
     };
-    short(&fact)
+    short(&fact, cleaner)
 }
 
-fn line_fact(line: &str) -> Option<String> {
+fn line_fact(line: &str, cleaner: &Cleaner<'_>) -> Option<String> {
     let line = line.trim();
     let (key, value) =
         line.get(..).filter(|line| line.len() < 4 * FACT_CHARS_MAX)?.split_once(": ")?;
-    if key.trim().is_empty() || value.trim().is_empty() { None } else { short(line) }
+    if key.trim().is_empty() || value.trim().is_empty() { None } else { short(line, cleaner) }
 }
 
-fn short(fact: &str) -> Option<String> {
-    let clean = scrub(fact);
+fn short(fact: &str, cleaner: &Cleaner<'_>) -> Option<String> {
+    let clean = cleaner.text(fact);
     let brief = clean.chars().nth(FACT_CHARS_MAX - 1).is_none();
     let fold = |text: &str| {
         if text.contains(char::is_control) {
@@ -119,7 +131,12 @@ fn short(fact: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::Redactor;
     use serde_json::json;
+
+    fn digest(content: &[Value], structured: Option<&Value>) -> Digest {
+        super::digest(content, structured, &Cleaner::strict(&Redactor::default()))
+    }
 
     fn text(text: &str) -> Value {
         json!({"type": "text", "text": text})
@@ -168,6 +185,19 @@ mod tests {
             digest(&[text("state: \u{1b}[32mok\u{1b}[0m\u{7}")], Some(&json!({"a": "b\nc"})));
         assert_eq!(digest.summary, "state: ok");
         assert_eq!(digest.facts, ["a: b c", "state: ok"]);
+    }
+
+    /// E7: a secret at the cut, and one that only its key gives away.
+    #[test]
+    fn summary_and_facts_carry_no_secret() {
+        let token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+        let long = format!("{} {token} and more", "x".repeat(490));
+        let digest = digest(&[text(&long)], Some(&json!({"password": "hunter22", "t": token})));
+        assert_eq!(
+            digest.summary,
+            format!("{} [redacted", "x".repeat(490)).chars().take(500).collect::<String>()
+        );
+        assert_eq!(digest.facts, ["password: [redacted]", "t: [redacted]"]);
     }
 
     /// CW-26, C27

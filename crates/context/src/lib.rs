@@ -7,7 +7,9 @@
 mod cleared;
 
 pub mod clear;
+pub mod evidence;
 pub mod normalise;
+pub mod redact;
 pub mod refuse;
 pub mod sanitise;
 pub mod view;
@@ -22,8 +24,10 @@ mod shape;
 pub use blob::Blob;
 pub use clear::{Clearing, Rules, Size, clear};
 pub use cleared::Cleared;
+pub use evidence::{Witness, evidence};
 pub use normalise::{Normalised, normalise};
+pub use redact::Redactor;
 pub use refuse::{menu, refuse, say};
-pub use sanitise::{Profile, scrub};
+pub use sanitise::{Html, Profile, scrub};
 pub use view::{parse_selector, view};
 pub use window::{ContextStore, EventKind, SessionItem, WindowError};

@@ -2,8 +2,8 @@
 
 /// A fact is shorter than this; what is longer is no fact.
 pub(crate) const FACT_CHARS_MAX: usize = 200;
-/// Bytes that surely hold a whole summary, whatever its alphabet.
-pub(crate) const SUMMARY_BYTES_MAX: usize = 4 * model::limits::SUMMARY_CHARS_MAX;
+/// What a summary is taken from: long enough that a secret at its end is seen whole.
+pub(crate) const SUMMARY_SOURCE_CHARS: usize = 3 * model::limits::SUMMARY_CHARS_MAX;
 /// Binary parts of one answer that get an artifact each; the rest share one.
 pub(crate) const BINARY_PARTS_MAX: usize = 16;
 /// Fields of an image or sound beside its data.
@@ -20,3 +20,9 @@ pub(crate) const CSV_SAMPLE_LINES: usize = 10;
 pub(crate) const VIEW_LINES: usize = 20;
 /// A longer key is not offered as a way to go.
 pub(crate) const KEY_BYTES_MAX: usize = 200;
+/// Base64 in a field for it is passed over from this length on; a shorter text could be a token.
+pub(crate) const OPAQUE_BYTES_MIN: usize = 1_024;
+/// A shorter known secret would be found in every other word.
+pub(crate) const KNOWN_SECRET_BYTES_MIN: usize = 6;
+/// The value of a fact that is kept with it.
+pub(crate) const EVIDENCE_CHARS_MAX: usize = 200;

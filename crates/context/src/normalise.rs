@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use crate::blob::{Blob, decode_base64};
 use crate::digest::{NO_CONTENT, digest, texts};
+use crate::redact::Redactor;
+use crate::sanitise::Cleaner;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Normalised {
@@ -37,7 +39,8 @@ pub fn normalise(result: &Value, tool: &str) -> Normalised {
     if let Some(value) = structured {
         ledger.structured(value);
     }
-    let digest = digest(content, structured);
+    let redactor = Redactor::default();
+    let digest = digest(content, structured, &Cleaner::strict(&redactor));
     Normalised {
         outcome: outcome(result),
         summary: digest.summary,

@@ -7,30 +7,31 @@ use model::{Answer, Fault, NextAction};
 use serde_json::Value;
 
 use crate::cleared::Cleared;
-use crate::sanitise::{Profile, clean_value, sanitise};
+use crate::redact::Redactor;
+use crate::sanitise::Cleaner;
 
 /// A fault as a tool error, in words a model can act on and as JSON a program can.
-pub fn refuse(fault: &Fault) -> Cleared {
+pub fn refuse(fault: &Fault, redactor: &Redactor) -> Cleared {
     let mut answer = Answer::error(words(fault));
     answer.structured = Some(Value::Object(fault.to_client_json()));
-    release(answer)
+    release(answer, redactor)
 }
 
 /// An answer the gate gives itself, such as a page of the catalogue.
-pub fn say(text: String, structured: Option<Value>) -> Cleared {
-    release(Answer { structured, ..Answer::text(text) })
+pub fn say(text: String, structured: Option<Value>, redactor: &Redactor) -> Cleared {
+    release(Answer { structured, ..Answer::text(text) }, redactor)
 }
 
 /// Tool definitions as they are listed.
-pub fn menu(mut tools: Vec<Value>) -> Cleared<Vec<Value>> {
+pub fn menu(mut tools: Vec<Value>, redactor: &Redactor) -> Cleared<Vec<Value>> {
     for tool in &mut tools {
-        clean_value(tool);
+        Cleaner::strict(redactor).value(tool);
     }
     Cleared::vouch(tools)
 }
 
-pub(crate) fn release(mut answer: Answer) -> Cleared {
-    sanitise(&mut answer, Profile::Plain);
+pub(crate) fn release(mut answer: Answer, redactor: &Redactor) -> Cleared {
+    Cleaner::strict(redactor).answer(&mut answer);
     Cleared::vouch(answer)
 }
 
@@ -85,13 +86,13 @@ mod tests {
                 violation("", "`order_id` is required"),
                 violation("/amount", "900 is more than 500"),
             ]);
-        insta::assert_json_snapshot!(refuse(&fault).get());
+        insta::assert_json_snapshot!(refuse(&fault, &Redactor::default()).get());
     }
 
     #[test]
     fn every_next_action_has_its_words() {
         let check = |code: Code, words: &str| {
-            let text = refuse(&Fault::new(code, "no")).get().full_text();
+            let text = refuse(&Fault::new(code, "no"), &Redactor::default()).get().full_text();
             assert_eq!(text, format!("no ({code})\nnext: {words}"));
         };
         check(Code::ViewFailed, "correct the arguments and call again");
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn a_write_of_unknown_outcome_is_not_to_be_sent_again() {
         let fault = Fault::new(Code::UpstreamTimeout, "no answer in time").indeterminate();
-        insta::assert_snapshot!(refuse(&fault).get().full_text(), @r"
+        insta::assert_snapshot!(refuse(&fault, &Redactor::default()).get().full_text(), @r"
         no answer in time (UPSTREAM_TIMEOUT)
         next: it may have taken effect: find out before sending it again
         ");
@@ -117,19 +118,20 @@ mod tests {
             .logging("hunter2")
             .with("given", "\u{1b}[31mred")
             .violating(vec![violation("/a\u{7}", "\u{9b}1m`x` is no number")]);
-        let wire = serde_json::to_string(refuse(&fault).get()).unwrap();
+        let wire = serde_json::to_string(refuse(&fault, &Redactor::default()).get()).unwrap();
         assert!(wire.contains("- /a: `x` is no number"), "{wire}");
         assert!(!wire.contains("u001b") && !wire.contains("hunter2"), "{wire}");
     }
 
     #[test]
     fn what_the_gate_says_and_lists_is_cleaned_too() {
-        let said = say("found\u{7}".to_owned(), Some(json!({"n": "\0"})));
+        let said = say("found\u{7}".to_owned(), Some(json!({"n": "\0"})), &Redactor::default());
         assert_eq!(
             said.get(),
             &Answer { structured: Some(json!({"n": ""})), ..Answer::text("found") }
         );
-        let listed = menu(vec![json!({"name": "a", "description": "\u{1b}[1mbold"})]);
+        let listed =
+            menu(vec![json!({"name": "a", "description": "\u{1b}[1mbold"})], &Redactor::default());
         assert_eq!(listed.into_inner(), [json!({"name": "a", "description": "bold"})]);
     }
 }

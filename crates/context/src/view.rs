@@ -9,13 +9,19 @@ use serde_json::json;
 
 use crate::blob::encode_base64;
 use crate::cleared::Cleared;
+use crate::redact::Redactor;
 use crate::refuse::release;
 pub use selector::parse_selector;
 
 /// One page of at most `limits::VIEW_CHARS_MAX` characters, with a note on what comes next.
 ///
 /// Pictures and sounds come whole, by `head`.
-pub fn view(bytes: &[u8], media_type: &str, selector: &Selector) -> Result<Cleared, Fault> {
+pub fn view(
+    bytes: &[u8],
+    media_type: &str,
+    selector: &Selector,
+    redactor: &Redactor,
+) -> Result<Cleared, Fault> {
     if let Some(kind) = media_kind(media_type) {
         return media(kind, bytes, media_type, selector);
     }
@@ -25,7 +31,7 @@ pub fn view(bytes: &[u8], media_type: &str, selector: &Selector) -> Result<Clear
         Selector::Lines { start, end } => page::lines(text, *start, *end),
         Selector::JsonPointer { pointer } => pointer::value(text, pointer),
     }?;
-    Ok(release(page.into_answer()))
+    Ok(release(page.into_answer(), redactor))
 }
 
 /// The text of a page, and what a reader must know beside it.
@@ -66,7 +72,7 @@ fn media(
         return Err(failed(message));
     }
     let block = json!({"type": kind, "data": encode_base64(bytes), "mimeType": media_type});
-    Ok(release(Answer { content: vec![block], ..Answer::default() }))
+    Ok(release(Answer { content: vec![block], ..Answer::default() }, &Redactor::default()))
 }
 
 fn not_text(media_type: &str, error: &std::str::Utf8Error) -> Fault {

@@ -1,7 +1,7 @@
 //! The shorter ways: list, browse and hydrate. Nothing here reaches an upstream.
 
 use catalog::{Browse, Entry as Tool, Query, cards, menu};
-use context::{Cleared, refuse, say};
+use context::{Cleared, Redactor, refuse, say};
 use model::{CallId, Caller, Code, DecisionId, Fault};
 use policy::Facts;
 use serde_json::Value;
@@ -16,7 +16,7 @@ impl Gateway {
     pub fn menu(&self, caller: &Caller) -> Cleared<Vec<Value>> {
         let catalogue = self.catalogue();
         let allowed = |tool: &Tool| visible(self, caller, tool);
-        context::menu(menu(self.settings.mode, &catalogue, &allowed))
+        context::menu(menu(self.settings.mode, &catalogue, &allowed), &self.settings.redactor)
     }
 
     /// Cards for a query or a path.
@@ -24,21 +24,23 @@ impl Gateway {
         let catalogue = self.catalogue();
         let allowed = |tool: &Tool| visible(self, caller, tool);
         match catalogue.browse(query, top_k.unwrap_or(TOP_K_DEFAULT), &allowed) {
-            Ok(found) => tell(&found),
-            Err(fault) => refuse(&fault),
+            Ok(found) => tell(&found, &self.settings.redactor),
+            Err(fault) => self.refuse(&fault),
         }
     }
 
     /// A fault in words a model can act on.
     pub fn refuse(&self, fault: &Fault) -> Cleared {
-        refuse(fault)
+        refuse(fault, &self.settings.redactor)
     }
 
     /// The whole definition of one tool.
     pub fn hydrate(&self, caller: &Caller, tool_id: &str) -> Cleared {
         match self.describe(caller, tool_id) {
-            Ok(definition) => say(definition.to_string(), Some(definition)),
-            Err(fault) => refuse(&fault),
+            Ok(definition) => {
+                say(definition.to_string(), Some(definition), &self.settings.redactor)
+            }
+            Err(fault) => self.refuse(&fault),
         }
     }
 
@@ -76,7 +78,7 @@ pub(crate) fn visible(gateway: &Gateway, caller: &Caller, tool: &Tool) -> bool {
     )
 }
 
-fn tell(found: &Browse) -> Cleared {
+fn tell(found: &Browse, redactor: &Redactor) -> Cleared {
     let mut paragraphs = vec![cards::render_text(&found.cards)];
     if !found.folders.is_empty() {
         let folders = found.folders.iter().map(|(name, tools)| format!("/{name} ({tools} tools)"));
@@ -87,5 +89,5 @@ fn tell(found: &Browse) -> Cleared {
     }
     paragraphs.push(found.hint.clone());
     paragraphs.retain(|paragraph| !paragraph.is_empty());
-    say(paragraphs.join("\n\n"), serde_json::to_value(found).ok())
+    say(paragraphs.join("\n\n"), serde_json::to_value(found).ok(), redactor)
 }

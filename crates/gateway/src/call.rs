@@ -103,7 +103,7 @@ impl Gateway {
     pub async fn call(&self, request: CallRequest, watch: Watch) -> Done {
         let _running = match self.enter() {
             Ok(running) => running,
-            Err(fault) => return record::unopened(fault),
+            Err(fault) => return record::unopened(self, fault),
         };
         let mut entry = record::open(self, &request);
         let outcome = self.road(&request, &watch, &mut entry).await;

@@ -14,8 +14,8 @@ pub mod view;
 
 pub use call::{CallRequest, Done, Via, Watch};
 pub use catalog::menu::Mode;
-pub use context::Cleared;
+pub use context::{Cleared, Html, Profile, Redactor};
 pub use gateway::{Gateway, Parts, Refreshed};
-pub use settings::{OutputCheck, Settings};
+pub use settings::{OnViolation, Output, RequireStructured, Settings};
 pub use upstream::Progress;
 pub use verbs::Verb;

@@ -1,15 +1,38 @@
 //! What an operator may set about the road. Plain values; read from files elsewhere.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use catalog::menu::Mode;
-use model::limits;
+use context::{Profile, Redactor};
+use model::{UpstreamName, limits};
 
-/// What happens to an answer that breaks its tool's output schema. It is recorded either way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputCheck {
+/// What happens to an answer that breaks what is asked of it. It is recorded either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnViolation {
     Block,
+    #[default]
     Warn,
+    Pass,
+}
+
+/// When an answer must carry structured content (resolution C11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequireStructured {
+    Never,
+    /// When the tool declares an output schema.
+    #[default]
+    WhenSchema,
+    /// Always, and as an object.
+    Always,
+}
+
+/// How the answers of one upstream are judged and cleaned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    pub require_structured: RequireStructured,
+    pub on_violation: OnViolation,
+    pub profile: Profile,
 }
 
 #[derive(Clone, Debug)]
@@ -20,7 +43,11 @@ pub struct Settings {
     pub calls_in_flight: u32,
     /// Text longer than this becomes an artifact in the modes that can view one.
     pub inline_chars: usize,
-    pub output_check: OutputCheck,
+    /// For upstreams that have no rules of their own.
+    pub output: Output,
+    pub outputs: BTreeMap<UpstreamName, Output>,
+    /// Knows the secrets this gate holds.
+    pub redactor: Redactor,
     pub approval_ttl: Duration,
     /// Hosts that calls may reach, as names or `*.suffix`. Absent: every configured upstream.
     pub egress_allow: Option<Vec<String>>,
@@ -34,9 +61,17 @@ impl Default for Settings {
             calls_per_minute: limits::CALLS_PER_MINUTE_DEFAULT,
             calls_in_flight: limits::CALLS_IN_FLIGHT_DEFAULT,
             inline_chars: limits::INLINE_CHARS_DEFAULT,
-            output_check: OutputCheck::Warn,
+            output: Output::default(),
+            outputs: BTreeMap::new(),
+            redactor: Redactor::default(),
             approval_ttl: limits::APPROVAL_TTL_DEFAULT,
             egress_allow: None,
         }
+    }
+}
+
+impl Settings {
+    pub(crate) fn output(&self, upstream: &UpstreamName) -> Output {
+        self.outputs.get(upstream).copied().unwrap_or(self.output)
     }
 }

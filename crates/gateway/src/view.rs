@@ -1,6 +1,6 @@
 //! Looking into an artifact: the handle's owner gets a slice, cleaned like everything else.
 
-use context::{Cleared, refuse};
+use context::Cleared;
 use model::{Caller, Code, Fault, Selector};
 
 use crate::gateway::Gateway;
@@ -9,7 +9,7 @@ impl Gateway {
     pub async fn view(&self, caller: &Caller, handle: &str, selector: &Selector) -> Cleared {
         match self.slice(caller, handle, selector).await {
             Ok(cleared) => cleared,
-            Err(fault) => refuse(&fault),
+            Err(fault) => self.refuse(&fault),
         }
     }
 
@@ -25,6 +25,7 @@ impl Gateway {
             let message = format!("no artifact `{shown}` for this caller");
             return Err(Fault::new(Code::ViewFailed, message).at(shown));
         };
-        context::view(&bytes, &artifact.media_type, selector).map_err(|fault| fault.at(shown))
+        context::view(&bytes, &artifact.media_type, selector, &self.settings.redactor)
+            .map_err(|fault| fault.at(shown))
     }
 }

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{ArtifactRef, View};
+use crate::evidence::Evidence;
 use crate::fault::Fault;
 use crate::ids::{ApprovalId, CallId, CapabilityId, DecisionId, RunId, TraceId};
+use crate::item::Finding;
 
 pub const ENVELOPE_VERSION: &str = "toolgate.result.v1";
 
@@ -84,6 +86,12 @@ pub struct CallResult {
     /// SHA-256 of the raw answer, before cleaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_hash: Option<String>,
+    /// What a decision may cite of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// What was odd about the answer, such as a broken output schema that was let through.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -94,6 +94,8 @@ fn outcome() -> CallResult {
             selector: Selector::Lines { start: 1, end: 20 },
         }],
         result_hash: Some("b".repeat(64)),
+        evidence: Vec::new(),
+        findings: Vec::new(),
         error: None,
         policy_decision_id: Some(DecisionId::from_string("dec_1")),
         approval_id: Some(ApprovalId::from_string("apr_1")),

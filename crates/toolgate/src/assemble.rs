@@ -1,6 +1,7 @@
 //! Builds the gate from its configuration: upstreams, rules, store, and the gateway over them.
 
 mod connect;
+mod output;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use auth::{Doorkeeper, Key};
 use catalog::{Catalogue, Source};
-use gateway::{Gateway, OutputCheck, Parts, Refreshed, Settings};
+use gateway::{Gateway, Parts, Refreshed, Settings};
 use manifest::AdapterManifest;
 use model::{Clock, Generation, Grant, UpstreamName};
 use policy::Rules;
@@ -18,7 +19,7 @@ use upstream::Upstreams;
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{Config, Mode, Naming, OutputSchema, Profile, Text, Transport};
+use crate::config::{Config, Mode, Naming, Profile, Text, Transport};
 
 /// A gate ready to serve. The data folder is ours as long as this lives.
 #[derive(Debug)]
@@ -137,6 +138,7 @@ fn rules(config: &Config, profile: Profile) -> Result<Rules, CliError> {
 
 fn settings(config: &Config, profile: Profile) -> Settings {
     let allowed = |hosts: &Vec<Text>| hosts.iter().map(|host| host.as_str().to_owned()).collect();
+    let common = output::common(config, profile);
     Settings {
         mode: match config.mode {
             Mode::Gateway => gateway::Mode::Gateway,
@@ -147,10 +149,9 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         calls_per_minute: config.limits.calls_per_minute,
         calls_in_flight: config.limits.calls_in_flight,
         inline_chars: config.results.inline_chars,
-        output_check: match (config.results.output_schema, profile) {
-            (Some(OutputSchema::Block), _) | (None, Profile::Production) => OutputCheck::Block,
-            (Some(OutputSchema::Warn), _) | (None, Profile::Dev) => OutputCheck::Warn,
-        },
+        output: common,
+        outputs: output::own(config, common),
+        redactor: output::redactor(config),
         approval_ttl: Duration::from_secs(config.approvals.ttl_seconds),
         egress_allow: config.egress.allow.as_ref().map(allowed),
     }

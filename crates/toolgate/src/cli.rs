@@ -14,6 +14,7 @@ mod call;
 mod completions;
 mod config;
 mod demo;
+mod evidence;
 mod records;
 mod serve;
 mod stop;
@@ -73,6 +74,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), CliError> {
         Command::Tools { command } => tools::run(context, command),
         Command::Call(args) => call::run(context, &args),
         Command::Records { command } => records::run(context, command),
+        Command::Evidence { command } => evidence::run(context, command),
         Command::Approvals { command } => approvals::run(context, command),
         Command::Config { command } => config::run(context, command),
         Command::Demo(args) => demo::run(context, &args),

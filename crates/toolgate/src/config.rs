@@ -26,14 +26,15 @@ mod upstream;
 
 use std::path::{Path, PathBuf};
 
-pub use choices::{LogLevel, Mode, Naming, OutputSchema, Profile, Transport, Unset};
+pub use choices::{LogLevel, Mode, Naming, OutputSchema, Profile, RequireStructured, Sanitise};
+pub use choices::{Transport, Unset};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
 pub use sections::{Approvals, Auth, Egress, EnvSettings, HttpSettings, Limits, Results, Token};
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};
 pub use tree::{CATALOG_UPSTREAM, Config, HTTP_PORT_DEFAULT, SSE_PORT_DEFAULT};
-pub use upstream::{StubTools, Target, Upstream};
+pub use upstream::{OutputRules, StubTools, Target, Upstream};
 
 pub(crate) use check::files;
 

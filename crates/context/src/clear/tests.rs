@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 fn cleared(answer: Answer, profile: Profile, size: Size) -> Clearing {
     let source = Provenance { tool: "list_orders".to_owned(), ..Provenance::default() };
-    clear(answer, &Rules { source: &source, profile, size })
+    clear(answer, &Rules { source: &source, profile, size, redactor: &Redactor::default() })
 }
 
 fn firewall(inline_chars: usize) -> Size {

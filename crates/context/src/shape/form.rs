@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::excerpt::Excerpt;
 use crate::json::{parse_container, pointer_token};
 use crate::limits::{CSV_SAMPLE_LINES, NAME_CHARS_MAX, NAMES_MAX, VIEW_LINES};
-use crate::sanitise::scrub;
+use crate::sanitise::Profile;
 
 pub(super) enum Form {
     Json(Value),
@@ -57,7 +57,7 @@ impl Form {
 
 /// Lists and objects first: they are what a reader has to look into.
 fn field_views(fields: &Map<String, Value>) -> Vec<View> {
-    let clean = fields.iter().filter(|(key, _)| scrub(key) == key.as_str());
+    let clean = fields.iter().filter(|(key, _)| Profile::Strict.clean(key) == key.as_str());
     let mut keys: Vec<_> = clean.collect();
     keys.sort_by_key(|(_, value)| !(value.is_array() || value.is_object()));
     let view = |(key, _): (&String, &Value)| pointer_view(key, &pointer_token(key));

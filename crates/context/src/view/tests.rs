@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 fn select(text: &str, selector: &Value) -> Result<(String, String), Fault> {
-    let answer = view(text.as_bytes(), "text/plain", &parse_selector(selector)?)?.into_inner();
+    let answer =
+        view(text.as_bytes(), "text/plain", &parse_selector(selector)?, &Redactor::default())?
+            .into_inner();
     let text = |index: usize| {
         answer
             .content
@@ -144,7 +146,7 @@ fn a_view_that_fails_says_what_would_work() {
 #[test]
 fn pictures_and_sounds_come_back_as_what_they_are() {
     let check = |media_type: &str, selector: Selector, expected: Result<Value, &str>| {
-        let got = view(b"\x89PN", media_type, &selector);
+        let got = view(b"\x89PN", media_type, &selector, &Redactor::default());
         let got = got.map(|cleared| cleared.into_inner().content.remove(0));
         assert_eq!(
             got.as_ref().map_err(|fault| fault.message.as_str()),
@@ -167,7 +169,7 @@ fn pictures_and_sounds_come_back_as_what_they_are() {
             "`application/pdf` is not UTF-8 text, and only text, images and audio can be viewed; the artifact itself is complete, ask the operator for the file",
         ),
     );
-    let svg = view(b"<svg/>", "image/svg+xml", &head()).unwrap();
+    let svg = view(b"<svg/>", "image/svg+xml", &head(), &Redactor::default()).unwrap();
     assert_eq!(
         svg.get().full_text(),
         "<\n[characters 1 to 1 of 6, 1 lines in all; the first line is longer than that; `head` shows up to 8000 characters, in JSON a json_pointer reaches the rest]"
@@ -204,7 +206,7 @@ proptest! {
     fn no_selector_makes_a_view_panic(text in "[\\[{\"a:1}\\], \n]{0,40}", start in any::<usize>(), end in any::<usize>(), path in "[/~01a]{0,8}") {
         let selectors = [Selector::Head { chars: start }, Selector::Lines { start, end }, Selector::JsonPointer { pointer: path }];
         for selector in &selectors {
-            if let Err(fault) = view(text.as_bytes(), "text/plain", selector) {
+            if let Err(fault) = view(text.as_bytes(), "text/plain", selector, &Redactor::default()) {
                 prop_assert_eq!(fault.code, Code::ViewFailed);
             }
         }

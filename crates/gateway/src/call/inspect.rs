@@ -1,15 +1,17 @@
 //! Stage 11: what came back is checked, kept and cleaned before anybody reads it.
 
+mod judge;
+
 use bytes::Bytes;
 use catalog::{Entry as Tool, menu::Mode};
-use context::{Clearing, Profile, Rules, Size, clear};
-use model::{Answer, ArtifactRef, Class, Code, Fault, Handle, Outcome, Violation};
+use context::{Clearing, Rules, Size, Witness, clear};
+use model::evidence::{Evidence, EvidenceSource, Freshness, FreshnessKind, Integrity};
+use model::{Answer, ArtifactRef, Class, Fault, Finding, Handle, Outcome};
 use store::NewArtifact;
 
 use super::CallRequest;
 use super::record::Entry;
 use crate::gateway::Gateway;
-use crate::settings::OutputCheck;
 
 /// An answer that may go out, and what was kept of it.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(super) struct Inspected {
     pub(super) clearing: Clearing,
     pub(super) artifacts: Vec<ArtifactRef>,
     pub(super) outcome: Outcome,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) findings: Vec<Finding>,
 }
 
 pub(super) async fn inspect(
@@ -26,48 +30,54 @@ pub(super) async fn inspect(
     answer: Answer,
     entry: &mut Entry,
 ) -> Result<Inspected, Fault> {
+    let output = gateway.settings.output(&tool.item.key.upstream);
     entry.stage("output");
-    check_output(gateway, tool, &answer)?;
+    let findings = judge::check(output, tool, &answer)?;
     entry.stage("evidence");
-    let outcome = evidence(tool, &answer);
+    let (evidence, outcome) = evidence(gateway, tool, &answer, entry, findings.is_empty());
     entry.stage("sanitise");
-    let rules = Rules { source: &entry.provenance, profile: Profile::Plain, size: size(gateway) };
+    let rules = Rules {
+        source: &entry.provenance,
+        profile: output.profile,
+        size: size(gateway),
+        redactor: &gateway.settings.redactor,
+    };
     let clearing = clear(answer, &rules);
+    judge::check_cleaned(tool, &clearing, findings.is_empty())?;
     let artifacts = keep(gateway, request, &clearing, entry).await?;
-    Ok(Inspected { clearing, artifacts, outcome })
+    Ok(Inspected { clearing, artifacts, outcome, evidence, findings })
 }
 
-/// Holds the answer against the tool's output schema. A tool's own error answer has none.
-fn check_output(gateway: &Gateway, tool: &Tool, answer: &Answer) -> Result<(), Fault> {
-    if answer.is_error {
-        return Ok(());
-    }
-    let broken: Vec<Violation> = tool.check_output(answer.structured.as_ref());
-    let Some(first) = broken.first() else { return Ok(()) };
-    let tool_name = tool.shown_name.as_str();
-    match gateway.settings.output_check {
-        OutputCheck::Warn => {
-            tracing::warn!(
-                tool.name = tool_name,
-                violation = first.message,
-                "output breaks its schema"
-            );
-            Ok(())
-        }
-        OutputCheck::Block => Err(Fault::new(
-            Code::OutputInvalid,
-            format!("the tool ran, but its answer breaks its output schema: {}", first.message),
-        )
-        .at(tool_name)
-        .violating(broken)),
-    }
-}
-
-/// Whether every fact the manifest wants cited is in the answer.
-fn evidence(tool: &Tool, answer: &Answer) -> Outcome {
+/// The facts the manifest wants cited, and whether every one of them is there.
+fn evidence(
+    gateway: &Gateway,
+    tool: &Tool,
+    answer: &Answer,
+    entry: &Entry,
+    valid: bool,
+) -> (Vec<Evidence>, Outcome) {
     let wanted = tool.capability.as_ref().map(|c| c.evidence_keys.as_slice()).unwrap_or_default();
-    let given = |key: &String| answer.structured.as_ref().is_some_and(|s| s.get(key).is_some());
-    if wanted.iter().all(given) { Outcome::Ok } else { Outcome::Partial }
+    let call = &entry.record.call;
+    let value = gateway.clock.now().to_string();
+    let witness = Witness {
+        source: EvidenceSource {
+            upstream: tool.item.key.upstream.clone(),
+            uri: None,
+            capability_id: call.capability_id.clone(),
+            call_id: call.call_id.clone(),
+        },
+        freshness: Some(Freshness { kind: FreshnessKind::Timestamp, value }),
+        class: Class::default(),
+        integrity: if valid && tool.has_output_schema() {
+            Integrity::Verified
+        } else {
+            Integrity::Unverified
+        },
+        redactor: &gateway.settings.redactor,
+    };
+    let found = context::evidence(answer.structured.as_ref(), wanted, &witness);
+    let outcome = if found.len() == wanted.len() { Outcome::Ok } else { Outcome::Partial };
+    (found, outcome)
 }
 
 /// Only modes with a way to look into an artifact put one in the place of a long text.

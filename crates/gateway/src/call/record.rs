@@ -5,7 +5,6 @@
 
 use std::time::Instant;
 
-use context::refuse;
 use model::result::{CallResult, Cleaning, Metrics, Provenance};
 use model::{
     Answer, Call, CallId, CallStatus, Code, Fault, Lineage, Outcome, Record, RecordId,
@@ -109,9 +108,10 @@ pub(super) async fn close(
             (result, status, inspected.clearing.cleared, None)
         }
         Err(fault) => {
+            let fault = gateway.settings.redactor.fault(fault);
             log(&entry, &fault);
             let (status, call_status) = RecordStatus::of(&fault);
-            (failed(&entry, call_status, &fault), status, refuse(&fault), Some(fault))
+            (failed(&entry, call_status, &fault), status, gateway.refuse(&fault), Some(fault))
         }
     };
     entry.record.status = status;
@@ -122,14 +122,14 @@ pub(super) async fn close(
         Ok(()) => Done { record_id: Some(record_id), cleared, result: Some(result), fault },
         Err(unrecorded) => {
             let fault = if entry.dispatched { unrecorded.indeterminate() } else { unrecorded };
-            Done { record_id: Some(record_id), ..unopened(fault) }
+            Done { record_id: Some(record_id), ..unopened(gateway, fault) }
         }
     }
 }
 
 /// A call refused before it could be recorded.
-pub(super) fn unopened(fault: Fault) -> Done {
-    Done { record_id: None, cleared: refuse(&fault), result: None, fault: Some(fault) }
+pub(super) fn unopened(gateway: &Gateway, fault: Fault) -> Done {
+    Done { record_id: None, cleared: gateway.refuse(&fault), result: None, fault: Some(fault) }
 }
 
 /// What becomes of the key: kept with the answer, freed, or left for a person to look at.
@@ -159,6 +159,8 @@ fn result_of(entry: &Entry, inspected: &Inspected) -> (CallResult, RecordStatus)
         artifacts: inspected.artifacts.clone(),
         views: clearing.views.clone(),
         result_hash: Some(clearing.result_hash.clone()),
+        evidence: inspected.evidence.clone(),
+        findings: inspected.findings.clone(),
         cleaning: clearing.cleaning.clone(),
         ..envelope(entry, status)
     };
@@ -191,6 +193,8 @@ fn envelope(entry: &Entry, status: CallStatus) -> CallResult {
         artifacts: Vec::new(),
         views: Vec::new(),
         result_hash: None,
+        evidence: Vec::new(),
+        findings: Vec::new(),
         error: None,
         policy_decision_id: call.policy_decision_id.clone(),
         approval_id: entry.record.approval_id.clone(),

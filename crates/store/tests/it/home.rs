@@ -142,6 +142,8 @@ fn result(id: &str, error: Option<Fault>) -> CallResult {
         artifacts: Vec::new(),
         views: Vec::new(),
         result_hash: None,
+        evidence: Vec::new(),
+        findings: Vec::new(),
         error,
         policy_decision_id: None,
         approval_id: None,

@@ -9,6 +9,7 @@ use super::call::CallArgs;
 use super::completions::CompletionsArgs;
 use super::config::ConfigCommand;
 use super::demo::DemoArgs;
+use super::evidence::EvidenceCommand;
 use super::exit;
 use super::records::RecordsCommand;
 use super::tools::ToolsCommand;
@@ -68,6 +69,11 @@ pub enum Command {
     Records {
         #[command(subcommand)]
         command: RecordsCommand,
+    },
+    /// Look at the facts that records hold for decisions to cite
+    Evidence {
+        #[command(subcommand)]
+        command: EvidenceCommand,
     },
     /// Answer calls that wait for a human
     Approvals {

@@ -73,6 +73,37 @@ pub enum OutputSchema {
     Block,
     /// The caller gets the answer, and the log a warning.
     Warn,
+    /// The caller gets the answer; only the record tells.
+    Pass,
+}
+
+/// When an answer must carry structured content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequireStructured {
+    Never,
+    /// When the tool declares an output schema.
+    #[default]
+    WhenSchema,
+    /// Always, and as an object.
+    Always,
+}
+
+/// What is taken out of an answer before a model reads it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sanitise {
+    /// Control and invisible characters, terminal sequences, markers of conversation templates.
+    #[default]
+    Strict,
+    /// Control characters and terminal sequences.
+    Plain,
+    /// Control characters, three markers, and HTML escaped.
+    Stargraph,
+    /// The same without escaping.
+    StargraphUnescaped,
+    /// Nothing but secrets: for upstreams trusted as much as Toolgate itself.
+    Verbatim,
 }
 
 /// How much is logged.

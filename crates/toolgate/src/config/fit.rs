@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::Secret;
 
 use super::text::{Hidden, Text};
-use super::upstream::{Entry, Kind, Target, Upstream};
+use super::upstream::{Entry, Kind, OutputRules, Target, Upstream};
 
 /// A key of the entry, or nothing for the entry as a whole, and what is wrong there.
 pub(super) type Complaint = (Option<&'static str>, String);
@@ -24,6 +24,11 @@ pub(super) fn fit(entry: Entry) -> Result<Upstream, Vec<Complaint>> {
         enabled: entry.enabled.unwrap_or(true),
         include: entry.include.clone(),
         exclude: entry.exclude.clone().unwrap_or_default(),
+        output: OutputRules {
+            require_structured: entry.require_structured,
+            on_violation: entry.on_violation,
+            sanitise: entry.sanitise,
+        },
         ..Upstream::new(Target::Demo)
     };
     match target(entry, kind) {

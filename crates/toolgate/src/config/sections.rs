@@ -5,7 +5,7 @@ use model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{OutputSchema, Unset};
+use super::choices::{OutputSchema, RequireStructured, Sanitise, Unset};
 use super::text::{Hidden, Text};
 
 /// Who may speak to Toolgate over HTTP.
@@ -70,11 +70,20 @@ pub struct Results {
     /// What happens to an answer that breaks its tool's output schema. Left out: `warn` in profile
     /// `dev`, `block` in `production`.
     pub output_schema: Option<OutputSchema>,
+    /// When an answer must carry structured content.
+    pub require_structured: RequireStructured,
+    /// What is taken out of an answer before a model reads it.
+    pub sanitise: Sanitise,
 }
 
 impl Default for Results {
     fn default() -> Self {
-        Self { inline_chars: limits::INLINE_CHARS_DEFAULT, output_schema: None }
+        Self {
+            inline_chars: limits::INLINE_CHARS_DEFAULT,
+            output_schema: None,
+            require_structured: RequireStructured::default(),
+            sanitise: Sanitise::default(),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::choices::{OutputSchema, RequireStructured, Sanitise};
 use super::text::{ConfigPath, Hidden, Text};
 
 /// One place tools come from.
@@ -23,6 +24,16 @@ pub struct Upstream {
     pub include: Option<Vec<Text>>,
     /// Never these tools.
     pub exclude: Vec<Text>,
+    /// What is asked of its answers; what is absent is as for all upstreams.
+    pub output: OutputRules,
+}
+
+/// What is asked of the answers of one upstream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputRules {
+    pub require_structured: Option<RequireStructured>,
+    pub on_violation: Option<OutputSchema>,
+    pub sanitise: Option<Sanitise>,
 }
 
 /// How an upstream is reached.
@@ -73,6 +84,7 @@ impl Upstream {
             enabled: true,
             include: None,
             exclude: Vec::new(),
+            output: OutputRules::default(),
         }
     }
 }
@@ -143,6 +155,12 @@ pub(super) struct Entry {
     pub(super) include: Option<Vec<Text>>,
     /// Never these tools, whatever `include` says.
     pub(super) exclude: Option<Vec<Text>>,
+    /// When its answers must carry structured content. Left out: as `results` says.
+    pub(super) require_structured: Option<RequireStructured>,
+    /// What happens to an answer that breaks its tool's output schema. Left out: as `results` says.
+    pub(super) on_violation: Option<OutputSchema>,
+    /// What is taken out of its answers. Left out: as `results` says.
+    pub(super) sanitise: Option<Sanitise>,
 }
 
 /// The kinds of upstream.

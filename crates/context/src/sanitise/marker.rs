@@ -1,0 +1,209 @@
+//! Markers that part the turns of a conversation for some models: shown for what they are.
+//!
+//! They are found however they are spelled: in any case, by HTML entities, escaped any number of
+//! times, or in full width. Phrases that merely sound like instructions are not looked for.
+
+use std::borrow::Cow;
+
+use super::spelling::take_char;
+
+/// Each as its opening, its name and its closing.
+const SEED: [(&str, &str, &str); 3] =
+    [("__", "system", "__"), ("<|", "im_start", "|>"), ("<|", "im_end", "|>")];
+
+/// What else stands between `<|` and `|>` in the templates of widely used models.
+const NAMES: [&str; 17] = [
+    "im_sep",
+    "endoftext",
+    "endofprompt",
+    "begin_of_text",
+    "end_of_text",
+    "start_header_id",
+    "end_header_id",
+    "eot_id",
+    "eom_id",
+    "python_tag",
+    "system",
+    "user",
+    "assistant",
+    "start",
+    "end",
+    "message",
+    "channel",
+];
+
+/// The longest marker in characters.
+const CHARS_MAX: usize = 19;
+
+/// Which markers are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Markers {
+    /// The three of the stargraph profile.
+    Seed,
+    /// Those and the ones of other models.
+    All,
+}
+
+/// Writes `[marker:name]` where a marker stood.
+///
+/// INVARIANT: no marker has a bracket in it, so what stood on both sides can never join to a new
+/// one, and one pass is enough.
+pub(super) fn mark(text: &str) -> Cow<'_, str> {
+    replace(text, Markers::All, |name| format!("[marker:{name}]"))
+}
+
+pub(super) fn replace(text: &str, markers: Markers, put: impl Fn(&str) -> String) -> Cow<'_, str> {
+    let mut clean: Option<String> = None;
+    let (mut kept, mut from) = (0, 0);
+    while let Some(at) = candidate(text.as_bytes(), from) {
+        from = at + 1;
+        let Some(rest) = text.get(at..) else { continue };
+        let Some((name, bytes)) = marker(rest, markers) else { continue };
+        let clean = clean.get_or_insert_with(|| String::with_capacity(text.len()));
+        clean.push_str(text.get(kept..at).unwrap_or_default());
+        clean.push_str(&put(name));
+        from = at + bytes;
+        kept = from;
+    }
+    let Some(mut clean) = clean else { return Cow::Borrowed(text) };
+    clean.push_str(text.get(kept..).unwrap_or_default());
+    Cow::Owned(clean)
+}
+
+/// The next place where a marker may begin.
+fn candidate(bytes: &[u8], from: usize) -> Option<usize> {
+    let first = |byte: &u8| matches!(byte, b'<' | b'_' | b'&' | 0xEF);
+    let mut at = from;
+    for chunk in bytes.get(from..)?.chunks(64) {
+        // Branch-free first, so that prose runs at memory speed.
+        if chunk.iter().fold(false, |found, byte| found | first(byte)) {
+            let begins = |(offset, byte): (usize, &u8)| {
+                first(byte) && may_begin(*byte, bytes.get(at + offset + 1))
+            };
+            if let Some(offset) = chunk.iter().enumerate().position(begins) {
+                return Some(at + offset);
+            }
+        }
+        at += chunk.len();
+    }
+    None
+}
+
+fn may_begin(byte: u8, next: Option<&u8>) -> bool {
+    let Some(next) = next else { return false };
+    match byte {
+        b'<' => matches!(next, b'|' | b'&' | 0xEF),
+        b'_' => matches!(next, b'_' | b'&' | 0xEF),
+        b'&' => next.is_ascii_alphabetic() || *next == b'#',
+        _ => *next == 0xBC,
+    }
+}
+
+/// The name of the marker `text` starts with, and how many bytes spell it.
+fn marker(text: &str, markers: Markers) -> Option<(&'static str, usize)> {
+    let spelled = spelled(text);
+    let find = |opening: &str, name: &'static str, closing: &str| {
+        let chars = [opening, name, closing].map(str::chars).into_iter().flatten();
+        let mut read = spelled.iter();
+        let mut bytes = 0;
+        for wanted in chars {
+            let (c, end) = read.next()?;
+            (*c == wanted).then_some(())?;
+            bytes = *end;
+        }
+        Some((name, bytes))
+    };
+    let seed = SEED.iter().find_map(|(opening, name, closing)| find(opening, name, closing));
+    let more = || NAMES.iter().find_map(|name| find("<|", name, "|>"));
+    seed.or_else(|| (markers == Markers::All).then(more).flatten())
+}
+
+/// The first characters as they are meant, each with the byte it ends before.
+fn spelled(text: &str) -> Vec<(char, usize)> {
+    let mut rest = text;
+    let mut chars = Vec::new();
+    while chars.len() < CHARS_MAX
+        && let Some((c, after)) = take_char(rest)
+    {
+        if !c.is_ascii_alphabetic() && !matches!(c, '_' | '<' | '|' | '>') {
+            break;
+        }
+        rest = after;
+        chars.push((c.to_ascii_lowercase(), text.len() - rest.len()));
+    }
+    chars
+}
+
+#[cfg(test)]
+pub(super) fn spellings() -> impl Iterator<Item = String> {
+    let more = NAMES.iter().map(|name| ("<|", *name, "|>"));
+    SEED.into_iter().chain(more).map(|(opening, name, closing)| format!("{opening}{name}{closing}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(dirty: &str, clean: &str) {
+        assert_eq!(mark(dirty), clean, "{dirty:?}");
+    }
+
+    /// SG-35 in the strict profile: marked, not cut out.
+    #[test]
+    fn markers_are_named_where_they_stood() {
+        check("a <|im_start|>system b", "a [marker:im_start]system b");
+        check("__SYSTEM__ and <|IM_End|>", "[marker:system] and [marker:im_end]");
+        check("<|eot_id|><|start_header_id|>", "[marker:eot_id][marker:start_header_id]");
+    }
+
+    /// A7, C5, SG-37: neither by joining nor by escaping.
+    #[test]
+    fn no_spelling_gets_through() {
+        check("__sys__system__tem__", "__sys[marker:system]tem__");
+        check("&lt;|im_start|&gt;", "[marker:im_start]");
+        check("&amp;amp;lt;&#124;im_&#83;tart&#x7C;&GT;", "[marker:im_start]");
+        check("&#95;&lowbar;system__", "[marker:system]");
+        check("＜|ｉm_start｜＞", "[marker:im_start]");
+        check("<&vert;im_end&VerticalLine;>", "[marker:im_end]");
+    }
+
+    #[test]
+    fn what_only_looks_alike_stays() {
+        for text in [
+            "__init__ a__system b <| x |> y <||> snake_case __systemd__",
+            "a &lt; b &amp;&amp; c &nbsp; &",
+            "<|im_startle|> <im_start>",
+            "file_system__x",
+        ] {
+            assert!(matches!(mark(text), Cow::Borrowed(_)), "{text}: {}", mark(text));
+        }
+    }
+
+    #[test]
+    fn a_million_half_markers_take_no_quadratic_time() {
+        let half = "&amp;lt;|im_star".repeat(60_000);
+        assert_eq!(mark(&half), half);
+        let chain = format!("&{}", "amp;".repeat(250_000));
+        assert_eq!(mark(&chain), chain);
+    }
+
+    proptest! {
+        /// SG-37, C5: no marker in any output, raw or escaped, and a second pass finds nothing.
+        #[test]
+        fn nothing_marked_holds_a_marker(
+            text in "(__|system|sys|tem|<\\||im_start|im_end|\\|>|&lt;|&gt;|&amp;|amp;|lt;|\\||x|&#95;){0,24}"
+        ) {
+            let once = mark(&text).into_owned();
+            prop_assert!(matches!(mark(&once), Cow::Borrowed(_)), "{once}");
+            let mut plain = once.to_lowercase();
+            for _ in 0..9 {
+                plain = plain.replace("&amp;", "&");
+            }
+            plain = plain.replace("&lt;", "<").replace("&gt;", ">").replace("&#95;", "_");
+            for marker in spellings() {
+                prop_assert!(!plain.contains(&marker), "{once}");
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Texts of real servers pass unchanged: the cleaner must not cost an honest upstream a letter.
+
+use std::fs;
+
+use serde_json::Value;
+use toolgate_context::{Profile, Redactor, menu};
+
+use crate::shared::shared;
+
+/// Every JSON file of the shared catalogues.
+pub(crate) fn catalogues() -> Vec<(String, Value)> {
+    let mut files: Vec<_> =
+        fs::read_dir(shared("catalogs")).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    let json = files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "json"));
+    json.map(|path| {
+        (path.display().to_string(), serde_json::from_slice(&fs::read(path).unwrap()).unwrap())
+    })
+    .collect()
+}
+
+/// Calls `see` with every string and key.
+pub(crate) fn each_text(value: &Value, see: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => see(text),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, see)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                see(key);
+                each_text(value, see);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A1, A6: no false alarm on definitions written in good faith.
+#[test]
+fn benign_catalogue_texts_are_unchanged() {
+    let mut texts = 0;
+    for (file, catalogue) in catalogues() {
+        each_text(&catalogue, &mut |text| {
+            texts += 1;
+            assert_eq!(Profile::Strict.clean(text), text, "{file}");
+        });
+        let listed = menu(vec![catalogue.clone()], &Redactor::default());
+        assert_eq!(listed.into_inner(), [catalogue], "{file}");
+    }
+    assert!(texts > 10_000, "only {texts} texts");
+}
