@@ -28,6 +28,18 @@ pub(crate) fn pointer_token(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
+/// What kind of value it is, and how many it holds.
+pub(crate) fn sort_of(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "boolean".to_owned(),
+        Value::Number(_) => "number".to_owned(),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(items) => format!("array of {}", items.len()),
+        Value::Object(fields) => format!("object of {}", fields.len()),
+    }
+}
+
 struct Counter {
     chars: usize,
     max: usize,

@@ -26,3 +26,11 @@ pub(crate) const OPAQUE_BYTES_MIN: usize = 1_024;
 pub(crate) const KNOWN_SECRET_BYTES_MIN: usize = 6;
 /// The value of a fact that is kept with it.
 pub(crate) const EVIDENCE_CHARS_MAX: usize = 200;
+/// Bytes of one page of a binary artifact.
+pub(crate) const BINARY_VIEW_BYTES_MAX: usize = 1024 * 1024;
+/// Lines shown around a match.
+pub(crate) const GREP_CONTEXT_MAX: usize = 20;
+/// Characters shown of one line.
+pub(crate) const GREP_LINE_CHARS_MAX: usize = 400;
+/// What a pattern may compile to.
+pub(crate) const GREP_PROGRAM_BYTES_MAX: usize = 1024 * 1024;

@@ -113,7 +113,8 @@ impl<'a> Cleaner<'a> {
         values.sum::<u64>() + clean_keys(fields, self)
     }
 
-    fn field(&self, key: &str, value: &mut Value) -> u64 {
+    /// A value, with the name it stands under.
+    pub(crate) fn field(&self, key: &str, value: &mut Value) -> u64 {
         match value {
             Value::String(text) if is_opaque(key, text) => 0,
             Value::String(text) if self.redactor.is_assigned(key, text) => {

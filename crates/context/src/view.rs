@@ -1,37 +1,65 @@
 //! Shows a part of a stored artifact, page by page, cleaned like everything a model reads.
 
+mod binary;
+mod grep;
+mod keys;
 mod page;
 mod pointer;
+mod rows;
 mod selector;
 
 use model::{Answer, Code, Fault, Selector};
 use serde_json::json;
 
-use crate::blob::encode_base64;
 use crate::cleared::Cleared;
 use crate::redact::Redactor;
 use crate::refuse::release;
+use crate::sanitise::Cleaner;
 pub use selector::parse_selector;
 
 /// One page of at most `limits::VIEW_CHARS_MAX` characters, with a note on what comes next.
 ///
-/// Pictures and sounds come whole, by `head`.
+/// Pictures, sounds and other binaries come whole, by `head`, or a stretch of them by `bytes`.
+/// Text is cleaned before it is cut into pages, so that no cut divides what must not be seen.
 pub fn view(
     bytes: &[u8],
     media_type: &str,
     selector: &Selector,
     redactor: &Redactor,
 ) -> Result<Cleared, Fault> {
-    if let Some(kind) = media_kind(media_type) {
-        return media(kind, bytes, media_type, selector);
-    }
-    let text = str::from_utf8(bytes).map_err(|error| not_text(media_type, &error))?;
+    let text = match str::from_utf8(bytes) {
+        Ok(text) if binary::kind(media_type).is_none() => text,
+        _ => return binary::view(bytes, media_type, selector),
+    };
+    let cleaner = Cleaner::strict(redactor);
     let page = match selector {
-        Selector::Head { chars } => page::head(text, *chars),
-        Selector::Lines { start, end } => page::lines(text, *start, *end),
-        Selector::JsonPointer { pointer } => pointer::value(text, pointer),
+        Selector::JsonPointer { pointer } => pointer::value(text, pointer, &cleaner),
+        Selector::JsonKeys { pointer, keys, offset } => {
+            keys::fields(pointer::find_in(text, pointer, &cleaner)?, pointer, keys, *offset)
+        }
+        Selector::Rows { start, end, pointer } => {
+            rows::rows(text, pointer, rows::Span { start: *start, end: *end }, &cleaner)
+        }
+        plain => plain_text(&cleaner.text(text), plain),
     }?;
     Ok(release(page.into_answer(), redactor))
+}
+
+fn plain_text(text: &str, selector: &Selector) -> Result<Page, Fault> {
+    match selector {
+        Selector::Lines { start, end } => page::lines(text, *start, *end),
+        Selector::Tail { lines } => page::tail(text, *lines),
+        Selector::Chars { offset, chars } => page::chars(text, *offset, *chars),
+        Selector::Bytes { start, end } => page::bytes(text, *start, *end),
+        Selector::Grep { pattern, ignore_case, context, start } => {
+            let search = grep::Search { pattern, ignore_case: *ignore_case, context: *context };
+            grep::grep(text, &search, *start)
+        }
+        Selector::Head { chars } => page::head(text, *chars),
+        Selector::JsonPointer { .. } | Selector::JsonKeys { .. } | Selector::Rows { .. } => {
+            Err(failed("this selector reads JSON or tables"))
+        }
+    }
 }
 
 /// The text of a page, and what a reader must know beside it.
@@ -48,39 +76,6 @@ impl Page {
         answer.content.extend(self.note.map(|note| json!({"type": "text", "text": note})));
         answer
     }
-}
-
-fn media_kind(media_type: &str) -> Option<&'static str> {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match essence.split_once('/') {
-        Some(("image", subtype)) if subtype != "svg+xml" => Some("image"),
-        Some(("audio", _)) => Some("audio"),
-        _ => None,
-    }
-}
-
-fn media(
-    kind: &str,
-    bytes: &[u8],
-    media_type: &str,
-    selector: &Selector,
-) -> Result<Cleared, Fault> {
-    if !matches!(selector, Selector::Head { .. }) {
-        let message = format!(
-            "`{media_type}` has no lines and no JSON; use {{\"type\":\"head\"}} to get it whole"
-        );
-        return Err(failed(message));
-    }
-    let block = json!({"type": kind, "data": encode_base64(bytes), "mimeType": media_type});
-    Ok(release(Answer { content: vec![block], ..Answer::default() }, &Redactor::default()))
-}
-
-fn not_text(media_type: &str, error: &std::str::Utf8Error) -> Fault {
-    failed(format!(
-        "`{media_type}` is not UTF-8 text, and only text, images and audio can be viewed; \
-         the artifact itself is complete, ask the operator for the file"
-    ))
-    .logging(error)
 }
 
 fn failed(message: impl AsRef<str>) -> Fault {

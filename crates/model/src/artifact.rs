@@ -43,10 +43,61 @@ pub enum Selector {
     JsonPointer {
         pointer: String,
     },
+    /// The last lines.
+    Tail {
+        #[serde(default = "tail_lines")]
+        lines: usize,
+    },
+    /// Characters from `offset` on, which counts from 0.
+    Chars {
+        #[serde(default)]
+        offset: usize,
+        #[serde(default = "head_chars")]
+        chars: usize,
+    },
+    /// Bytes from `start` up to but not including `end`, counted from 0.
+    Bytes {
+        start: usize,
+        end: usize,
+    },
+    /// The fields named of an object, or, when none are, the names of its fields from `offset` on.
+    JsonKeys {
+        #[serde(default)]
+        pointer: String,
+        #[serde(default)]
+        keys: Vec<String>,
+        #[serde(default)]
+        offset: usize,
+    },
+    /// Rows of a table below its header, or items of a JSON array; both count from 1.
+    Rows {
+        start: usize,
+        end: usize,
+        #[serde(default)]
+        pointer: String,
+    },
+    /// Lines that match a regular expression, from line `start` on, with lines around each.
+    Grep {
+        pattern: String,
+        #[serde(default)]
+        ignore_case: bool,
+        #[serde(default)]
+        context: usize,
+        #[serde(default = "first_line")]
+        start: usize,
+    },
 }
 
 const fn head_chars() -> usize {
     500
+}
+
+const fn tail_lines() -> usize {
+    20
+}
+
+const fn first_line() -> usize {
+    1
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

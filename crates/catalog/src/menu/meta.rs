@@ -119,7 +119,7 @@ fn tool_id() -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": 300, "description": "The tool's name as listed or found."})
 }
 
-/// The same three shapes as `model::artifact::Selector`.
+/// The same shapes as `model::artifact::Selector`.
 fn selector() -> Value {
     let shape = |kind: &str, fields: Value, required: &[&str]| {
         let mut properties = json!({"type": {"const": kind}});
@@ -138,6 +138,12 @@ fn selector() -> Value {
             shape("head", json!({"chars": chars}), &[]),
             shape("lines", json!({"start": count("First line."), "end": count("Line to stop at.")}), &["start", "end"]),
             shape("json_pointer", json!({"pointer": {"type": "string", "description": "RFC 6901 pointer, for example `/items/0`."}}), &["pointer"]),
+            shape("tail", json!({"lines": count("Last lines.")}), &[]),
+            shape("chars", json!({"offset": count("Characters to skip."), "chars": count("How many.")}), &[]),
+            shape("bytes", json!({"start": count("First byte."), "end": count("Byte to stop before.")}), &["start", "end"]),
+            shape("json_keys", json!({"pointer": {"type": "string"}, "keys": {"type": "array", "items": {"type": "string"}}, "offset": count("Keys to skip.")}), &[]),
+            shape("rows", json!({"start": count("First row."), "end": count("Last row."), "pointer": {"type": "string"}}), &["start", "end"]),
+            shape("grep", json!({"pattern": {"type": "string"}, "ignore_case": {"type": "boolean"}, "context": count("Lines around."), "start": count("Line to begin at.")}), &["pattern"]),
         ]
     })
 }

@@ -97,6 +97,13 @@ fn the_selector_schema_and_the_selector_type_agree() {
     check(json!({"type": "json_pointer", "pointer": "/a"}), true);
     check(json!({"type": "json_pointer"}), false);
     check(json!({"type": "rows"}), false);
+    check(json!({"type": "rows", "start": 1, "end": 2, "pointer": "/a"}), true);
+    check(json!({"type": "tail"}), true);
+    check(json!({"type": "chars", "offset": 9}), true);
+    check(json!({"type": "bytes", "start": 0, "end": 2}), true);
+    check(json!({"type": "json_keys", "keys": ["a"]}), true);
+    check(json!({"type": "grep", "pattern": "x", "context": 2}), true);
+    check(json!({"type": "grep"}), false);
     check(json!({}), false);
 }
 

@@ -99,7 +99,7 @@ pub(super) const NAMES: &[(&str, Name)] = &[
 const REST_OF_NAME_MAX: usize = 40;
 /// How far before the word the rest of its name is looked at.
 const PART_OF_NAME_MAX: usize = 16;
-const VALUE_BYTES_MAX: usize = 512;
+const VALUE_BYTES_MAX: usize = 256;
 
 fn count(bytes: &[u8], max: usize, holds: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take(max).take_while(|byte| holds(**byte)).count()

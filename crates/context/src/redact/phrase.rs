@@ -47,7 +47,9 @@ pub(super) fn find(text: &str, at: Range<usize>, phrase: Phrase) -> Option<Range
 /// From the first dashes to the last; a block that never ends is covered as far as it goes.
 fn key_block(text: &str, at: Range<usize>) -> Option<Range<usize>> {
     let title = run(text, at.end, 120, |b| b != b'\n' && b != b'\\');
-    let is_private = text.get(at.end..at.end + title)?.to_ascii_uppercase().contains("PRIVATE KEY");
+    if !text.get(at.end..at.end + title)?.to_ascii_uppercase().contains("PRIVATE KEY") {
+        return None;
+    }
     let body = at.end + title;
     let window = window(text, body, BLOCK_BYTES_MAX);
     let end = window.find("-----END").and_then(|end| {
@@ -56,7 +58,7 @@ fn key_block(text: &str, at: Range<usize>) -> Option<Range<usize>> {
     });
     let of_block = |b: u8| Alphabet::Base64.has(b) || b.is_ascii_whitespace() || b == b'\\';
     let end = end.unwrap_or_else(|| body + run(text, body, BLOCK_BYTES_MAX, of_block));
-    is_private.then_some(at.start..end)
+    Some(at.start..end)
 }
 
 /// `ey….ey….…`: the hit is the dot before the second part.

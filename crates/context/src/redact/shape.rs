@@ -16,12 +16,12 @@ const SAMPLE_BYTES: usize = 256;
 /// Where the secrets are, in no order; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut covered = 0;
+    let mut latest = 0..0;
     let mut runs = Runs::default();
     for hit in AUTOMATON.find_overlapping_iter(text) {
         let at = hit.range();
         // A find covers everything inside it, so a long key is not looked at again and again.
-        if at.end <= covered {
+        if latest.start <= at.start && at.end <= latest.end {
             continue;
         }
         let secret = match PATTERNS.get(hit.pattern().as_usize()).map(|(_, anchor)| anchor) {
@@ -31,7 +31,7 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
             None => None,
         };
         if let Some(secret) = secret {
-            covered = secret.end;
+            latest = secret.clone();
             found.push(secret);
         }
     }

@@ -93,7 +93,7 @@ fn a_known_secret_is_found_in_every_form() {
 fn many_beginnings_take_no_quadratic_time() {
     for part in ["sk-", "-----BEGIN PRIVATE ", "password", ".ey", "curl -", "a://", "token=", "s."]
     {
-        let text = part.repeat(200_000 / part.len());
+        let text = part.repeat(40_000 / part.len());
         drop(Redactor::default().redact(&text));
     }
 }

@@ -4,7 +4,7 @@ use model::{ArtifactKind, Selector, View};
 use serde_json::{Map, Value};
 
 use super::excerpt::Excerpt;
-use crate::json::{parse_container, pointer_token};
+use crate::json::{parse_container, pointer_token, sort_of};
 use crate::limits::{CSV_SAMPLE_LINES, NAME_CHARS_MAX, NAMES_MAX, VIEW_LINES};
 use crate::sanitise::Profile;
 
@@ -94,17 +94,6 @@ fn describe(value: &Value) -> String {
             format!("an array of {}{}", items.len(), first.unwrap_or_default())
         }
         other => sort_of(other),
-    }
-}
-
-fn sort_of(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) => "boolean".to_owned(),
-        Value::Number(_) => "number".to_owned(),
-        Value::String(_) => "string".to_owned(),
-        Value::Array(items) => format!("array of {}", items.len()),
-        Value::Object(fields) => format!("object of {}", fields.len()),
     }
 }
 

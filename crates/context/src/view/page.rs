@@ -1,4 +1,5 @@
-//! Pages of plain text: from the top, or by line numbers that count from one.
+//! Pages of plain text: from the top or the end, by lines that count from one, by characters or
+//! bytes that count from zero.
 
 use model::Fault;
 use model::limits::VIEW_CHARS_MAX;
@@ -29,6 +30,90 @@ pub(super) fn lines(text: &str, start: usize, end: usize) -> Result<Page, Fault>
     Ok(whole_lines(text, &span).unwrap_or_else(|| long_line(text, &span)))
 }
 
+/// The last lines, as many as fit a page, with the way to those before.
+pub(super) fn tail(text: &str, lines: usize) -> Result<Page, Fault> {
+    if lines == 0 {
+        return Err(failed("`lines` must be at least 1"));
+    }
+    let total = text.split_inclusive('\n').count();
+    let mut left = VIEW_CHARS_MAX;
+    let mut shown: Vec<&str> = Vec::new();
+    for line in text.split_inclusive('\n').rev().take(lines) {
+        let Some(less) = left.checked_sub(line.chars().count()) else { break };
+        left = less;
+        shown.push(line);
+    }
+    if shown.is_empty() && total > 0 {
+        let chars = text.chars().count();
+        return self::chars(text, chars.saturating_sub(VIEW_CHARS_MAX), VIEW_CHARS_MAX);
+    }
+    let first = total - shown.len();
+    shown.reverse();
+    let before = match first {
+        0 => "that is all".to_owned(),
+        _ => format!("to go back: {}", selector(first.saturating_sub(lines) + 1, first, total)),
+    };
+    let note = format!("[lines {} to {total} of {total}; {before}]", first + 1);
+    Ok(Page { text: shown.concat(), note: Some(note) })
+}
+
+/// Characters from `offset` on: the way through lines that are longer than a page.
+pub(super) fn chars(text: &str, offset: usize, chars: usize) -> Result<Page, Fault> {
+    let total = text.chars().count();
+    if chars == 0 || offset >= total.max(1) {
+        return Err(failed(format!(
+            "`chars` is at least 1, and `offset` counts from 0; there are {total} characters"
+        ))
+        .with("total_chars", total));
+    }
+    let at = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
+    let rest = text.get(at..).unwrap_or_default();
+    let shown = first_chars(rest, chars.min(VIEW_CHARS_MAX));
+    let end = offset + shown.chars().count();
+    Ok(stretch(
+        shown,
+        "characters",
+        (offset, end, total),
+        |next, length| json!({"type": "chars", "offset": next, "chars": length}),
+    ))
+}
+
+/// Bytes of a text; a character cut in two belongs to the page it begins in.
+pub(super) fn bytes(text: &str, start: usize, end: usize) -> Result<Page, Fault> {
+    let total = text.len();
+    if start >= end || start >= total {
+        return Err(failed(format!(
+            "bytes count from 0 and `end` is above `start`; there are {total}"
+        ))
+        .with("total_bytes", total));
+    }
+    let whole = |at: usize| (at..=total).find(|at| text.is_char_boundary(*at)).unwrap_or(total);
+    let start = whole(start);
+    let end = whole(end.min(total).max(start));
+    let shown = first_chars(text.get(start..end).unwrap_or_default(), VIEW_CHARS_MAX);
+    Ok(stretch(
+        shown,
+        "bytes",
+        (start, start + shown.len(), total),
+        |next, length| json!({"type": "bytes", "start": next, "end": next + length}),
+    ))
+}
+
+fn stretch(
+    shown: &str,
+    unit: &str,
+    (start, end, total): (usize, usize, usize),
+    next: impl Fn(usize, usize) -> serde_json::Value,
+) -> Page {
+    let on = if end >= total {
+        "that is the end".to_owned()
+    } else {
+        format!("to go on: {}", next(end, (end - start).max(1)))
+    };
+    let note = format!("[{unit} {start} to {end} of {total}; {on}]");
+    Page { text: shown.to_owned(), note: Some(note) }
+}
+
 /// The longest prefix of at most `chars` characters.
 pub(super) fn first_chars(text: &str, chars: usize) -> &str {
     let at = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
@@ -41,8 +126,8 @@ fn head_note(text: &str, shown: &str) -> String {
     let next = shown.matches('\n').count() + 1;
     let on = match next {
         1 => format!(
-            "the first line is longer than that; `head` shows up to {VIEW_CHARS_MAX} characters, \
-             in JSON a json_pointer reaches the rest"
+            "the first line is longer than that; to go on: {}",
+            json!({"type": "chars", "offset": shown_chars, "chars": VIEW_CHARS_MAX})
         ),
         _ => format!("to go on: {}", selector(next, next + 99, total)),
     };
@@ -87,9 +172,11 @@ fn long_line(text: &str, span: &Span) -> Page {
     } else {
         format!("to go on: {}", selector(start + 1, end.max(start + 1), total))
     };
+    let before: usize = text.split_inclusive('\n').take(start - 1).map(|l| l.chars().count()).sum();
+    let rest = json!({"type": "chars", "offset": before + VIEW_CHARS_MAX, "chars": VIEW_CHARS_MAX});
     let note = format!(
         "[line {start} of {total}, its first {VIEW_CHARS_MAX} of {chars} characters; \
-         in JSON a json_pointer reaches the rest; {on}]"
+         the rest of it: {rest}; {on}]"
     );
     Page { text: shown.to_owned(), note: Some(note) }
 }

@@ -8,15 +8,24 @@ use super::page::first_chars;
 use super::{Page, failed};
 use crate::json::pointer_token;
 use crate::limits::{KEY_BYTES_MAX, SIBLINGS_MAX};
+use crate::sanitise::Cleaner;
 
-pub(super) fn value(text: &str, pointer: &str) -> Result<Page, Fault> {
+pub(super) fn value(text: &str, pointer: &str, cleaner: &Cleaner<'_>) -> Result<Page, Fault> {
+    Ok(page(&find_in(text, pointer, cleaner)?, pointer))
+}
+
+/// What the pointer leads to, cleaned. The way there is that of the raw keys.
+pub(super) fn find_in(text: &str, pointer: &str, cleaner: &Cleaner<'_>) -> Result<Value, Fault> {
     let root: Value = serde_json::from_str(text).map_err(|error| {
         failed("this artifact is not JSON; use `head` or `lines` instead").logging(error)
     })?;
     if !pointer.is_empty() && !pointer.starts_with('/') {
         return Err(failed("a JSON pointer is empty or starts with `/`, such as `/items/0/name`"));
     }
-    Ok(page(find(&root, pointer)?, pointer))
+    let key = pointer.rsplit('/').next().unwrap_or_default();
+    let mut found = find(&root, pointer)?.clone();
+    cleaner.field(key, &mut found);
+    Ok(found)
 }
 
 /// Follows the pointer; a refusal names the last place that exists and what is there.

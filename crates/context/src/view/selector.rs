@@ -21,19 +21,28 @@ fn read(value: &Value) -> Result<Selector, Fault> {
 }
 
 fn expectation(kind: Option<&str>) -> String {
-    match kind {
-        Some("head") => r#"`head` takes a whole number: {"type":"head","chars":500}"#.to_owned(),
-        Some("lines") => {
-            r#"`lines` takes two whole numbers: {"type":"lines","start":1,"end":40}"#.to_owned()
-        }
-        Some("json_pointer") => {
-            r#"`json_pointer` takes a text: {"type":"json_pointer","pointer":"/items/0"}"#
-                .to_owned()
-        }
-        Some(other) => {
+    let example = EXAMPLES.iter().find(|(name, _, _)| Some(*name) == kind);
+    match (example, kind) {
+        (Some((name, takes, example)), _) => format!("`{name}` takes {takes}: {example}"),
+        (None, Some(other)) => {
             let name: String = other.chars().take(40).collect();
-            format!("no selector type `{name}`; use `head`, `lines` or `json_pointer`")
+            let known: Vec<_> = EXAMPLES.iter().map(|(name, _, _)| format!("`{name}`")).collect();
+            format!("no selector type `{name}`; use one of {}", known.join(", "))
         }
-        None => r#"a selector is an object such as {"type":"lines","start":1,"end":40}"#.to_owned(),
+        (None, None) => {
+            r#"a selector is an object such as {"type":"lines","start":1,"end":40}"#.to_owned()
+        }
     }
 }
+
+const EXAMPLES: [(&str, &str, &str); 9] = [
+    ("head", "a whole number", r#"{"type":"head","chars":500}"#),
+    ("tail", "a whole number", r#"{"type":"tail","lines":20}"#),
+    ("lines", "two whole numbers", r#"{"type":"lines","start":1,"end":40}"#),
+    ("chars", "two whole numbers", r#"{"type":"chars","offset":0,"chars":500}"#),
+    ("bytes", "two whole numbers", r#"{"type":"bytes","start":0,"end":1024}"#),
+    ("json_pointer", "a text", r#"{"type":"json_pointer","pointer":"/items/0"}"#),
+    ("json_keys", "a list of texts", r#"{"type":"json_keys","keys":["id","name"]}"#),
+    ("rows", "two whole numbers", r#"{"type":"rows","start":1,"end":20}"#),
+    ("grep", "a pattern", r#"{"type":"grep","pattern":"error","context":2}"#),
+];

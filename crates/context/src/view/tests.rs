@@ -45,7 +45,7 @@ fn a_selector_shows_its_part_and_says_what_comes_next() {
         abc,
         json!({"type": "head", "chars": 2}),
         "on",
-        "[characters 1 to 2 of 14, 3 lines in all; the first line is longer than that; `head` shows up to 8000 characters, in JSON a json_pointer reaches the rest]",
+        r#"[characters 1 to 2 of 14, 3 lines in all; the first line is longer than that; to go on: {"type":"chars","offset":2,"chars":8000}]"#,
     );
     check(
         abc,
@@ -77,7 +77,7 @@ fn a_page_is_bounded_and_leads_on() {
     let wide = format!("a\n{}\nb", "é".repeat(9_000));
     let (shown, note) = select(&wide, &lines(2, 2)).unwrap();
     assert_eq!(shown, "é".repeat(VIEW_CHARS_MAX));
-    insta::assert_snapshot!(note, @r#"[line 2 of 3, its first 8000 of 9001 characters; in JSON a json_pointer reaches the rest; to go on: {"type":"lines","start":3,"end":3}]"#);
+    insta::assert_snapshot!(note, @r#"[line 2 of 3, its first 8000 of 9001 characters; the rest of it: {"type":"chars","offset":8002,"chars":8000}; to go on: {"type":"lines","start":3,"end":3}]"#);
 
     let deep = json!({"a": vec!["z".repeat(80); 200], "b": 1}).to_string();
     let (shown, note) = select(&deep, &pointer("")).unwrap();
@@ -111,8 +111,8 @@ fn a_view_that_fails_says_what_would_work() {
     );
     check(
         "x",
-        json!({"type": "grep", "for": "x"}),
-        "no selector type `grep`; use `head`, `lines` or `json_pointer`",
+        json!({"type": "sed", "for": "x"}),
+        "no selector type `sed`; use one of `head`, `tail`, `lines`, `chars`, `bytes`, `json_pointer`, `json_keys`, `rows`, `grep`",
     );
     let object = r#"a selector is an object such as {"type":"lines","start":1,"end":40}"#;
     check("x", json!("head"), object);
@@ -160,20 +160,127 @@ fn pictures_and_sounds_come_back_as_what_they_are() {
     check(
         "image/png",
         Selector::Lines { start: 1, end: 2 },
-        Err(r#"`image/png` has no lines and no JSON; use {"type":"head"} to get it whole"#),
+        Err(
+            r#"`image/png` is no text and has no lines and no JSON; use {"type":"head"} to get it whole or {"type":"bytes","start":0,"end":1024} for a part"#,
+        ),
     );
+    let uri = format!("artifact:sha256:{}", model::canonical::hash_bytes(b"\x89PN"));
+    let resource = |blob: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": "application/pdf", "blob": blob}});
+    check("application/pdf", head(), Ok(resource("iVBO")));
+    check("application/pdf", Selector::Bytes { start: 1, end: 9 }, Ok(resource("UE4=")));
     check(
         "application/pdf",
-        head(),
-        Err(
-            "`application/pdf` is not UTF-8 text, and only text, images and audio can be viewed; the artifact itself is complete, ask the operator for the file",
-        ),
+        Selector::Bytes { start: 3, end: 9 },
+        Err("bytes count from 0 and `end` is above `start`; there are 3"),
     );
     let svg = view(b"<svg/>", "image/svg+xml", &head(), &Redactor::default()).unwrap();
     assert_eq!(
         svg.get().full_text(),
-        "<\n[characters 1 to 1 of 6, 1 lines in all; the first line is longer than that; `head` shows up to 8000 characters, in JSON a json_pointer reaches the rest]"
+        "<\n[characters 1 to 1 of 6, 1 lines in all; the first line is longer than that; to go on: {\"type\":\"chars\",\"offset\":1,\"chars\":8000}]"
     );
+}
+
+/// CW-73, CW-90: each with the way to the next page.
+#[test]
+fn each_selector_leads_on() {
+    let check = |text: &str, selector: Value, shown: &str, note: &str| {
+        let (got, got_note) = select(text, &selector).unwrap();
+        assert_eq!((got.as_str(), got_note.as_str()), (shown, note), "{selector}");
+    };
+    let abc = "one\ntwo\nthree\nfour\n";
+    check(
+        abc,
+        json!({"type": "tail", "lines": 2}),
+        "three\nfour\n",
+        r#"[lines 3 to 4 of 4; to go back: {"type":"lines","start":1,"end":2}]"#,
+    );
+    check(abc, json!({"type": "tail"}), abc, "[lines 1 to 4 of 4; that is all]");
+    check(
+        "äbcd",
+        json!({"type": "chars", "offset": 1, "chars": 2}),
+        "bc",
+        r#"[characters 1 to 3 of 4; to go on: {"type":"chars","offset":3,"chars":2}]"#,
+    );
+    check(
+        "äbcd",
+        json!({"type": "bytes", "start": 0, "end": 1}),
+        "ä",
+        r#"[bytes 0 to 2 of 5; to go on: {"type":"bytes","start":2,"end":4}]"#,
+    );
+    let csv = "id,n\n1,a\n2,b\n3,c\n";
+    check(
+        csv,
+        json!({"type": "rows", "start": 2, "end": 2}),
+        "id,n\n2,b\n",
+        r#"[rows 2 to 2 of 3; to go on: {"type":"rows","start":3,"end":3}]"#,
+    );
+    let data = r#"{"total":3,"items":[{"id":1},{"id":2},{"id":3}]}"#;
+    check(
+        data,
+        json!({"type": "rows", "start": 1, "end": 2, "pointer": "/items"}),
+        "{\"id\":1}\n{\"id\":2}\n",
+        r#"[rows 1 to 2 of 3; to go on: {"type":"rows","start":3,"end":4,"pointer":"/items"}]"#,
+    );
+    check(
+        data,
+        json!({"type": "json_keys"}),
+        "total: number, 1 characters\nitems: array of 3, 28 characters\n",
+        "[keys 0 to 2 of 2; that is the end]",
+    );
+    check(
+        data,
+        json!({"type": "json_keys", "keys": ["total", "nope"]}),
+        "{\n  \"total\": 3\n}",
+        "[not there: nope]",
+    );
+    check(
+        abc,
+        json!({"type": "grep", "pattern": "^T", "ignore_case": true, "context": 1}),
+        "1- one\n2: two\n3: three\n4- four\n",
+        "[matches 1 to 2 of 2; that is the end]",
+    );
+    check(abc, json!({"type": "grep", "pattern": "zzz"}), "", "[no match; 0 matches in all]");
+    check(
+        abc,
+        json!({"type": "grep", "pattern": "o", "start": 3}),
+        "4: four\n",
+        "[matches 3 to 3 of 3; that is the end]",
+    );
+}
+
+/// CW-90
+#[test]
+fn each_selector_says_what_is_wrong_with_it() {
+    let check = |text: &str, selector: Value, message: &str| {
+        let fault = select(text, &selector).unwrap_err();
+        assert!(fault.message.contains(message), "{selector}: {}", fault.message);
+    };
+    check("x", json!({"type": "tail", "lines": 0}), "at least 1");
+    check("x", json!({"type": "chars", "offset": 1}), "there are 1 characters");
+    check("x", json!({"type": "bytes", "start": 2, "end": 1}), "there are 1");
+    check("a\nb", json!({"type": "rows", "start": 9, "end": 9}), "there are 1 rows");
+    check("{}", json!({"type": "rows", "start": 1, "end": 9}), "not an array");
+    check("[]", json!({"type": "json_keys"}), "not an object");
+    check("{\"a\":1}", json!({"type": "json_keys", "keys": ["b"]}), "there are a");
+    check("x", json!({"type": "grep", "pattern": "("}), "`(` is no pattern");
+    check("x", json!({"type": "grep", "pattern": "a{1000}{1000}{1000}"}), "is no pattern");
+    check("x", json!({"type": "grep"}), "`grep` takes a pattern");
+}
+
+/// E7, C42: no cut of a page shows what the whole would not.
+#[test]
+fn paging_does_not_cut_a_secret_free() {
+    let token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    for selector in [
+        json!({"type": "chars", "offset": 4, "chars": 99}),
+        json!({"type": "bytes", "start": 4, "end": 99}),
+        json!({"type": "grep", "pattern": "a1B2"}),
+    ] {
+        let shown = select(token, &selector).map(|(shown, _)| shown).unwrap_or_default();
+        assert!(!shown.contains("a1B2"), "{selector}: {shown}");
+    }
+    let (shown, _) = select(r#"{"password":"hunter22"}"#, &pointer("/password")).unwrap();
+    assert_eq!(shown, "[redacted]");
 }
 
 /// C42
@@ -204,7 +311,10 @@ proptest! {
 
     #[test]
     fn no_selector_makes_a_view_panic(text in "[\\[{\"a:1}\\], \n]{0,40}", start in any::<usize>(), end in any::<usize>(), path in "[/~01a]{0,8}") {
-        let selectors = [Selector::Head { chars: start }, Selector::Lines { start, end }, Selector::JsonPointer { pointer: path }];
+        let selectors = [Selector::Head { chars: start }, Selector::Lines { start, end }, Selector::JsonPointer { pointer: path.clone() },
+            Selector::Tail { lines: start }, Selector::Chars { offset: start, chars: end }, Selector::Bytes { start, end },
+            Selector::JsonKeys { pointer: path.clone(), keys: Vec::new(), offset: start }, Selector::Rows { start, end, pointer: String::new() },
+            Selector::Grep { pattern: path, ignore_case: false, context: end, start }];
         for selector in &selectors {
             if let Err(fault) = view(text.as_bytes(), "text/plain", selector, &Redactor::default()) {
                 prop_assert_eq!(fault.code, Code::ViewFailed);
