@@ -6,6 +6,9 @@
 
 mod cleared;
 
+pub mod brief;
+pub mod session;
+
 pub mod clear;
 pub mod evidence;
 pub mod normalise;
@@ -22,6 +25,7 @@ mod limits;
 mod shape;
 
 pub use blob::Blob;
+pub use brief::{Brief, BriefRules, Phase, brief};
 pub use clear::{Clearing, Rules, Size, clear};
 pub use cleared::Cleared;
 pub use evidence::{Witness, evidence};
@@ -29,5 +33,6 @@ pub use normalise::{Normalised, normalise};
 pub use redact::Redactor;
 pub use refuse::{menu, refuse, say};
 pub use sanitise::{Html, Profile, scrub};
+pub use session::{SessionError, load_session};
 pub use view::{parse_selector, view};
 pub use window::{ContextStore, EventKind, SessionItem, WindowError};

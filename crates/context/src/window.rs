@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::limits::INLINE_CHARS_DEFAULT;
+use model::limits::{INLINE_CHARS_DEFAULT, SUMMARY_CHARS_MAX};
 use model::{ArtifactKind, Class, Handle};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,6 +24,52 @@ pub enum EventKind {
     MemoryFact,
     PlanState,
     Policy,
+}
+
+impl EventKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UserTurn => "user_turn",
+            Self::AgentMsg => "agent_msg",
+            Self::ToolCall => "tool_call",
+            Self::ToolResult => "tool_result",
+            Self::DocSnippet => "doc_snippet",
+            Self::RetrievedDoc => "retrieved_doc",
+            Self::MemoryFact => "memory_fact",
+            Self::PlanState => "plan_state",
+            Self::Policy => "policy",
+        }
+    }
+
+    /// How a prompt names the speaker.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::UserTurn => "USER",
+            Self::AgentMsg => "ASSISTANT",
+            Self::ToolCall => "TOOL CALL",
+            Self::ToolResult => "TOOL RESULT",
+            Self::DocSnippet | Self::RetrievedDoc => "DOCUMENT",
+            Self::MemoryFact => "FACT",
+            Self::PlanState => "PLAN",
+            Self::Policy => "POLICY",
+        }
+    }
+
+    /// Of use whatever was asked, in thousandths.
+    pub(crate) const fn priority(self) -> u64 {
+        match self {
+            Self::Policy => 350,
+            Self::UserTurn | Self::PlanState => 300,
+            Self::ToolResult | Self::MemoryFact => 220,
+            Self::AgentMsg | Self::ToolCall => 150,
+            Self::DocSnippet | Self::RetrievedDoc => 100,
+        }
+    }
+
+    /// Steps of a chain: even the same words are another step.
+    pub(crate) const fn is_step(self) -> bool {
+        matches!(self, Self::ToolCall | Self::ToolResult)
+    }
 }
 
 /// One thing that happened in a session.
@@ -95,6 +141,22 @@ impl ContextStore {
             artifacts: blobs.keys().map(|handle| qualified(parent, handle)).collect(),
         })?;
         self.keep(parent, blobs);
+        Ok(())
+    }
+
+    pub(crate) fn is_long(text: &str) -> bool {
+        text.chars().nth(INLINE_CHARS_DEFAULT).is_some()
+    }
+
+    /// Keeps the text aside under `{call}/text` and takes its start as the item.
+    pub(crate) fn ingest_long(&mut self, mut item: SessionItem) -> Result<(), WindowError> {
+        let call = item.parent_id.as_deref().unwrap_or(&item.id);
+        let handle = Handle::from_string(format!("{call}/text"));
+        let summary = item.text.chars().take(SUMMARY_CHARS_MAX).collect();
+        let text = std::mem::replace(&mut item.text, summary);
+        item.artifacts.push(handle.clone());
+        self.ingest(item)?;
+        self.artifacts.insert(handle.clone(), Blob { handle, ..text_blob("session", text) });
         Ok(())
     }
 
