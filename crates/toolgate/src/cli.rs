@@ -17,6 +17,7 @@ mod demo;
 mod evidence;
 mod records;
 mod serve;
+mod session;
 mod stop;
 mod tools;
 mod up;
@@ -77,6 +78,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), CliError> {
         Command::Evidence { command } => evidence::run(context, command),
         Command::Approvals { command } => approvals::run(context, command),
         Command::Config { command } => config::run(context, command),
+        Command::Session { command } => session::run(context, &command),
         Command::Demo(args) => demo::run(context, &args),
         Command::Completions(args) => completions::run(&args),
     }

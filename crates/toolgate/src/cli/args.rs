@@ -12,6 +12,7 @@ use super::demo::DemoArgs;
 use super::evidence::EvidenceCommand;
 use super::exit;
 use super::records::RecordsCommand;
+use super::session::SessionCommand;
 use super::tools::ToolsCommand;
 use crate::config::{LogLevel, Mode, Overrides, Profile, Transport};
 
@@ -84,6 +85,11 @@ pub enum Command {
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
+    },
+    /// Load a recorded session, or make a brief of it
+    Session {
+        #[command(subcommand)]
+        command: SessionCommand,
     },
     /// See a whole call from question to record, with nothing to set up
     Demo(DemoArgs),

@@ -1,0 +1,95 @@
+//! `toolgate session`: loads a recorded session, and makes a brief of it for a prompt.
+
+use std::path::{Path, PathBuf};
+
+use ::context::{BriefRules, ContextStore, Phase, Redactor, SessionItem, load_session};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use model::Class;
+use model::fault::one_line;
+
+use super::context::Context;
+use super::error::CliError;
+use super::exit::Exit;
+
+/// Text of an item, in a list.
+const TEXT_CHARS: usize = 60;
+
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// Read a session and list its items
+    Load {
+        /// A JSONL file, one event on each line
+        file: PathBuf,
+    },
+    /// Choose what of a session goes into a prompt
+    #[command(alias = "pack")]
+    Brief {
+        /// A JSONL file, one event on each line
+        file: PathBuf,
+        /// What the prompt is for
+        #[arg(long, default_value = "answer", value_parser = phase_parser())]
+        phase: Phase,
+        /// What the prompt is about
+        #[arg(long, default_value = "")]
+        query: String,
+        /// Tokens at most [default: 2000, 3000, 4000 or 6000, by phase]
+        #[arg(long)]
+        budget: Option<usize>,
+    },
+}
+
+pub(super) fn run(context: &Context, command: &SessionCommand) -> Result<(), CliError> {
+    match command {
+        SessionCommand::Load { file } => list(context, &read(file)?),
+        SessionCommand::Brief { file, phase, query, budget } => {
+            let mut store = ContextStore::default();
+            store.ingest_session(read(file)?).map_err(|error| wrong(file, &error.to_string()))?;
+            let redactor = Redactor::default();
+            let rules = BriefRules {
+                phase: *phase,
+                query,
+                budget_tokens: budget.unwrap_or(phase.budget()),
+                floor: Class::Confidential,
+                redactor: &redactor,
+            };
+            let brief = ::context::brief(store.items(), &rules);
+            if context.out.is_json() {
+                return context.out.json(&brief);
+            }
+            let (shown, all) = (brief.included.len(), brief.candidates);
+            context.out.note(&format!(
+                "{shown} of {all} items, {} of {} tokens",
+                brief.tokens, brief.budget_tokens
+            ));
+            context.out.line(&brief.prompt)
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<SessionItem>, CliError> {
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(file, &error.to_string()))?;
+    load_session(&text).map_err(|error| wrong(file, &error.to_string()))
+}
+
+fn wrong(file: &Path, problem: &str) -> CliError {
+    CliError::new(Exit::Failure, format!("`{}`: {problem}", file.display()))
+}
+
+fn list(context: &Context, items: &[SessionItem]) -> Result<(), CliError> {
+    if context.out.is_json() {
+        return context.out.json(&items);
+    }
+    for item in items {
+        let text = one_line(&item.text, TEXT_CHARS);
+        context.out.line(&format!("{}: {text}", item.kind.as_str()))?;
+    }
+    Ok(())
+}
+
+fn phase_parser() -> impl clap::builder::TypedValueParser<Value = Phase> {
+    let words = PossibleValuesParser::new(Phase::ALL.map(Phase::as_str));
+    words.try_map(|word| {
+        Phase::ALL.into_iter().find(|phase| phase.as_str() == word).ok_or("no such phase")
+    })
+}
