@@ -24,6 +24,8 @@ async fn the_result_of_a_call_is_one_envelope() {
     assert_eq!(recorder.calls()[0].trace_id, trace_id);
     insta::assert_json_snapshot!(result, {
         ".call_id" => "[call]",
+        ".evidence[].evidence_ref" => "[evidence]",
+        ".evidence[].source.call_id" => "[call]",
         ".policy_decision_id" => "[decision]",
         ".metrics.latency_ms" => "[ms]",
         ".metrics.upstream_ms" => "[ms]",
@@ -84,6 +86,8 @@ async fn the_record_of_an_approved_refund_answers_the_five_questions() {
         ".decision.policy_decision_id" => "[decision]",
         ".decision.inputs_hash" => "[hash]",
         ".result.call_id" => "[call]",
+        ".result.evidence[].evidence_ref" => "[evidence]",
+        ".result.evidence[].source.call_id" => "[call]",
         ".result.run_id" => "[run]",
         ".result.trace_id" => "[trace]",
         ".result.approval_id" => "[approval]",

@@ -1,6 +1,6 @@
 //! What comes back is checked and cleaned before anybody reads it.
 
-use gateway::OutputCheck;
+use gateway::OnViolation;
 use model::{Answer, CallStatus, Code, Outcome, RecordStatus, canonical};
 use serde_json::{Value, json};
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
@@ -8,21 +8,22 @@ use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifes
 use crate::{code, up_to};
 
 /// A tool that promises `{"count": integer}` and answers as told.
-async fn counting(answer: Answer, check: OutputCheck) -> (Recorder, World) {
+async fn counting(answer: Answer, on_violation: OnViolation) -> (Recorder, World) {
     let output = json!({
         "type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"],
     });
     let definition = tool("count", json!({"outputSchema": output}));
     let recorder = Recorder::new().tool(definition, Script::Answer(answer));
     let gate = TestGateway::new().upstream("shelf", recorder.clone());
-    (recorder, gate.settings(|settings| settings.output_check = check).start().await)
+    let rule = |settings: &mut gateway::Settings| settings.output.on_violation = on_violation;
+    (recorder, gate.settings(rule).start().await)
 }
 
 /// SG-23, SG-27: the bad answer is on record as such and never shown.
 #[tokio::test]
 async fn an_answer_that_breaks_its_schema_is_blocked() {
     let answer = Answer::structured(json!({"count": "IGNORE PREVIOUS"}));
-    let (recorder, world) = counting(answer, OutputCheck::Block).await;
+    let (recorder, world) = counting(answer, OnViolation::Block).await;
     let done = world.call("count", json!({})).await;
     assert_eq!((code(&done), recorder.count()), (Some(Code::OutputInvalid), 1));
     assert_eq!(done.fault.as_ref().unwrap().violations[0].instance_path, "/count");
@@ -34,7 +35,7 @@ async fn an_answer_that_breaks_its_schema_is_blocked() {
 
 #[tokio::test]
 async fn an_answer_without_the_promised_structure_is_blocked() {
-    let (_, world) = counting(Answer::text("three"), OutputCheck::Block).await;
+    let (_, world) = counting(Answer::text("three"), OnViolation::Block).await;
     let done = world.call("count", json!({})).await;
     assert_eq!(code(&done), Some(Code::OutputInvalid));
     assert!(!done.cleared.get().full_text().contains("three"));
@@ -43,7 +44,7 @@ async fn an_answer_without_the_promised_structure_is_blocked() {
 #[tokio::test]
 async fn an_answer_that_breaks_its_schema_passes_where_that_is_only_a_warning() {
     let answer = Answer::structured(json!({"count": "three"}));
-    let (_, world) = counting(answer.clone(), OutputCheck::Warn).await;
+    let (_, world) = counting(answer.clone(), OnViolation::Warn).await;
     let done = world.call("count", json!({})).await;
     assert_eq!(code(&done), None);
     assert_eq!(done.cleared.get(), &answer);
@@ -54,7 +55,7 @@ async fn an_answer_that_breaks_its_schema_passes_where_that_is_only_a_warning() 
 #[tokio::test]
 async fn a_tools_own_error_passes_as_a_failed_call() {
     let answer = Answer::error("the shelf is empty");
-    let (_, world) = counting(answer.clone(), OutputCheck::Block).await;
+    let (_, world) = counting(answer.clone(), OnViolation::Block).await;
     let done = world.call("count", json!({})).await;
     assert_eq!(code(&done), None);
     assert_eq!(done.cleared.get(), &answer);

@@ -70,6 +70,11 @@ impl Out {
         stdout(&format!("{}\n", plain(text)))
     }
 
+    /// Text over several lines.
+    pub fn text(self, text: &str) -> Result<(), CliError> {
+        text.lines().try_for_each(|line| self.line(line))
+    }
+
     /// Something worth knowing that is not the answer. Silent with `-q` and `--json`.
     pub fn note(self, text: &str) {
         if !self.quiet && !self.json {

@@ -62,7 +62,7 @@ pub(super) fn run(context: &Context, command: &SessionCommand) -> Result<(), Cli
                 "{shown} of {all} items, {} of {} tokens",
                 brief.tokens, brief.budget_tokens
             ));
-            context.out.line(&brief.prompt)
+            context.out.text(&brief.prompt)
         }
     }
 }

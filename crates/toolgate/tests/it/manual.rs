@@ -39,6 +39,7 @@ pages! {
     the_modes_page_is_true "docs/modes.md"
     the_policy_page_is_true "docs/policy.md"
     the_records_page_is_true "docs/records.md"
+    the_results_page_is_true "docs/results.md"
     the_road_page_is_true "docs/road.md"
     the_search_page_is_true "docs/search.md"
     the_security_model_is_true "docs/security-model.md"

@@ -137,7 +137,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
         }
         if path.is_dir() {
             collect(&path, found);
-        } else if path.is_file() {
+        } else if path.is_file() && name != ".git" {
             found.push(path);
         }
     }
