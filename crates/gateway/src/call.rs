@@ -89,7 +89,7 @@ pub struct Watch {
 /// A call that has been made or refused, and recorded.
 #[derive(Debug)]
 pub struct Done {
-    /// Absent when not even the record could be opened.
+    /// Absent when there is no record: it could not be opened, or reads leave none.
     pub record_id: Option<RecordId>,
     /// What the client may read, refusals included.
     pub cleared: Cleared,

@@ -16,6 +16,6 @@ pub use call::{CallRequest, Done, Via, Watch};
 pub use catalog::menu::Mode;
 pub use context::{Cleared, Html, Profile, Redactor};
 pub use gateway::{Gateway, Parts, Refreshed};
-pub use settings::{OnViolation, Output, RequireStructured, Settings};
+pub use settings::{OnViolation, Output, Reads, RequireStructured, Settings};
 pub use upstream::Progress;
 pub use verbs::Verb;

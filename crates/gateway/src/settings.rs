@@ -35,6 +35,14 @@ pub struct Output {
     pub profile: Profile,
 }
 
+/// Whether calls that only read leave a record. Calls that write and refusals always do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    #[default]
+    Keep,
+    Skip,
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
@@ -49,6 +57,7 @@ pub struct Settings {
     /// Knows the secrets this gate holds.
     pub redactor: Redactor,
     pub approval_ttl: Duration,
+    pub reads: Reads,
     /// Hosts that calls may reach, as names or `*.suffix`. Absent: every configured upstream.
     pub egress_allow: Option<Vec<String>>,
 }
@@ -65,6 +74,7 @@ impl Default for Settings {
             outputs: BTreeMap::new(),
             redactor: Redactor::default(),
             approval_ttl: limits::APPROVAL_TTL_DEFAULT,
+            reads: Reads::default(),
             egress_allow: None,
         }
     }

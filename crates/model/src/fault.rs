@@ -123,6 +123,8 @@ codes! {
     CatalogueDrift      "CATALOGUE_DRIFT"      Operator  Policy        false  Escalate;
     Cancelled           "CANCELLED"            Caller    Protocol      false  GiveUp;
     ShuttingDown        "SHUTTING_DOWN"        Gateway   Internal      true   Retry;
+    /// The database cannot be reached or written; what was asked for was not done.
+    StoreUnavailable    "STORE_UNAVAILABLE"    Gateway   Internal      true   Retry;
     Protocol            "PROTOCOL"             Caller    Protocol      false  GiveUp;
     Internal            "INTERNAL"             Gateway   Internal      false  GiveUp;
 }

@@ -3,8 +3,8 @@
 //! A question past its time counts as expired from that moment, marked or not.
 
 use model::{Approval, ApprovalId, ApprovalState, Code, Fault, Timestamp};
-use sqlx::SqliteConnection;
 
+use crate::database::Connection;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
 
@@ -46,7 +46,7 @@ impl Store {
 
 /// Uses the approval up, or refuses because it is not there to be used.
 pub(crate) async fn redeem(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     approval_id: &ApprovalId,
     now: Timestamp,
 ) -> Result<(), WriteError> {
@@ -77,7 +77,7 @@ impl Write for Question {
 
     async fn write(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         now: Timestamp,
     ) -> Result<Approval, WriteError> {
         rows::mark_expired(connection, now).await?;
@@ -100,7 +100,7 @@ impl Write for Reply {
 
     async fn write(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         now: Timestamp,
     ) -> Result<Approval, WriteError> {
         let Some(approval) = rows::find(connection, &self.id, now).await? else {

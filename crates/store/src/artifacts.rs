@@ -10,9 +10,8 @@ use model::{
     ArtifactId, ArtifactKind, ArtifactRef, CallId, Class, Fault, Handle, Timestamp, canonical,
 };
 use object_store::{ObjectStoreExt, PutPayload, path::Path};
-use sqlx::SqliteConnection;
 
-use crate::database::broken;
+use crate::database::{Connection, broken};
 use crate::folder;
 use crate::store::Store;
 use crate::word;
@@ -129,7 +128,7 @@ impl Write for Kept {
 
     async fn write(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         _now: Timestamp,
     ) -> Result<ArtifactRef, WriteError> {
         let artifact = &self.artifact;
@@ -155,7 +154,7 @@ impl Write for Kept {
 }
 
 async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     handle: &str,
     principal: &str,
 ) -> Result<Option<Row>, sqlx::Error> {

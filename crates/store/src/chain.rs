@@ -1,145 +1,128 @@
 //! The chain of entries: each carries the hash of the one before it.
 //!
 //! The hash is over the body as it is stored, not over its canonical form: RFC 8785 rounds integers
-//! beyond 2^53, and a changed account number must not pass. Cutting off the newest entries leaves
-//! a sound chain; only a head that was noted elsewhere shows it.
+//! beyond 2^53, and a changed account number must not pass. Who walks the chain stands elsewhere.
 
-use model::{Fault, canonical};
-use serde::Serialize;
-use sqlx::SqliteConnection;
+use std::sync::{Arc, LazyLock};
 
-use crate::database::broken;
-use crate::entry::{Columns, Entry};
+use model::canonical;
+use sqlx::AssertSqlSafe;
+
+use crate::database::Connection;
+use crate::entry::{Columns, Draft};
 use crate::limits;
-use crate::store::Store;
-use crate::writer::WriteError;
 
-/// What a walk along the chain found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ChainReport {
-    /// Entries that are as they were written, counted from the first.
-    pub entries: u64,
-    /// The hash of the last of them. Noted elsewhere, it proves that nothing was cut off.
-    pub head: String,
-    /// The first entry that was changed, moved or removed.
-    pub first_bad: Option<i64>,
-}
-
-impl Store {
-    /// Reads every entry and checks its hash, its place and its columns.
-    pub async fn verify_chain(&self) -> Result<ChainReport, Fault> {
-        let mut reader = self.reader().await?;
-        let mut last = Link::genesis();
-        loop {
-            let page = page_after(&mut reader, last.seq).await?;
-            if page.is_empty() {
-                return Ok(last.report(None));
-            }
-            for row in page {
-                let Some(next) = row.check(&last) else {
-                    let bad = last.seq + 1;
-                    return Ok(last.report(Some(bad)));
-                };
-                last = next;
-            }
-        }
-    }
-}
-
-pub(crate) async fn append(
-    connection: &mut SqliteConnection,
-    entry: &Entry,
-) -> Result<(), WriteError> {
-    let last = head(connection).await?;
-    let body = entry.to_body()?;
-    let next = last.next(&body);
-    insert(connection, &entry.columns(), &body, &last, &next).await?;
-    Ok(())
-}
+const COLUMNS: usize = 12;
 
 /// A place in the chain.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-struct Link {
-    seq: i64,
-    hash: String,
+pub(crate) struct Link {
+    pub(crate) seq: i64,
+    pub(crate) hash: String,
 }
 
 impl Link {
     /// Before the first entry.
-    fn genesis() -> Self {
+    pub(crate) fn genesis() -> Self {
         Self { seq: 0, hash: "0".repeat(64) }
     }
 
-    fn next(&self, body: &str) -> Self {
-        let hash = canonical::hash_bytes(format!("{}{body}", self.hash).as_bytes());
-        Self { seq: self.seq + 1, hash }
-    }
-
-    fn report(self, first_bad: Option<i64>) -> ChainReport {
-        let entries = u64::try_from(self.seq).unwrap_or_default();
-        ChainReport { entries, head: self.hash, first_bad }
+    pub(crate) fn next(&self, body: &str) -> Self {
+        Self { seq: self.seq + 1, hash: hash(&self.hash, body) }
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    seq: i64,
-    #[sqlx(flatten)]
-    columns: Columns,
-    body: String,
-    prev_hash: String,
-    hash: String,
+pub(crate) fn hash(previous: &str, body: &str) -> String {
+    canonical::hash_bytes(&[previous.as_bytes(), body.as_bytes()].concat())
 }
 
-impl Row {
-    /// This entry's place, if it is as it was written after `last`.
-    fn check(&self, last: &Link) -> Option<Link> {
-        let next = last.next(&self.body);
-        let linked = self.seq == next.seq && self.hash == next.hash && self.prev_hash == last.hash;
-        let entry = Entry::from_body(&self.body).ok()?;
-        (linked && entry.columns() == self.columns).then_some(next)
-    }
-}
-
-async fn head(connection: &mut SqliteConnection) -> Result<Link, sqlx::Error> {
+pub(crate) async fn head(connection: &mut Connection) -> Result<Link, sqlx::Error> {
     let head = sqlx::query_as("SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1");
     Ok(head.fetch_optional(connection).await?.unwrap_or_else(Link::genesis))
 }
 
-async fn insert(
-    connection: &mut SqliteConnection,
-    columns: &Columns,
-    body: &str,
-    last: &Link,
-    next: &Link,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO entries (seq, record_id, call_id, phase, at, tool, status, principal, \
-         run_id, body, prev_hash, hash) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-    )
-    .bind(next.seq)
-    .bind(&columns.record_id)
-    .bind(&columns.call_id)
-    .bind(&columns.phase)
-    .bind(columns.at)
-    .bind(&columns.tool)
-    .bind(&columns.status)
-    .bind(&columns.principal)
-    .bind(&columns.run_id)
-    .bind(body)
-    .bind(&last.hash)
-    .bind(&next.hash)
-    .execute(connection)
-    .await?;
-    Ok(())
+/// Adds the drafts after `head`, many by one statement, and returns the new head.
+pub(crate) async fn append(
+    connection: &mut Connection,
+    mut head: Link,
+    drafts: &[&Draft],
+) -> Result<Link, sqlx::Error> {
+    for rows in drafts.chunks(limits::ROWS_MAX) {
+        // INVARIANT: there is a text for every size of a chunk.
+        let Some(text) = INSERTS.get(rows.len()).map(Arc::clone) else { continue };
+        let mut insert = sqlx::query(AssertSqlSafe(text));
+        for Draft { columns, body } in rows {
+            let next = head.next(body);
+            let Columns { record_id, call_id, phase, at, tool, status, principal, run_id } =
+                columns;
+            insert = insert.bind(next.seq).bind(record_id).bind(call_id).bind(phase).bind(at);
+            insert = insert.bind(tool).bind(status).bind(principal).bind(run_id).bind(body);
+            insert = insert.bind(head.hash).bind(next.hash.clone());
+            head = next;
+        }
+        insert.execute(&mut *connection).await?;
+    }
+    Ok(head)
 }
 
-async fn page_after(connection: &mut SqliteConnection, seq: i64) -> Result<Vec<Row>, Fault> {
-    sqlx::query_as("SELECT * FROM entries WHERE seq > $1 ORDER BY seq LIMIT $2")
-        .bind(seq)
-        .bind(limits::CHAIN_PAGE)
-        .fetch_all(connection)
-        .await
-        .map_err(broken)
+/// Whether the insertion failed because the chain has gone on without us.
+pub(crate) fn is_stale(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| {
+        error.is_unique_violation() || error.message().contains("entries are append-only")
+    })
+}
+
+/// Whether this very entry is in the chain.
+pub(crate) async fn has(connection: &mut Connection, draft: &Draft) -> Result<bool, sqlx::Error> {
+    let found: Option<i64> = sqlx::query_scalar(
+        "SELECT seq FROM entries WHERE record_id = $1 AND phase = $2 AND body = $3",
+    )
+    .bind(&draft.columns.record_id)
+    .bind(&draft.columns.phase)
+    .bind(&draft.body)
+    .fetch_optional(connection)
+    .await?;
+    Ok(found.is_some())
+}
+
+/// The statement for each number of rows, so that the database meets the same texts again.
+static INSERTS: LazyLock<Vec<Arc<str>>> =
+    LazyLock::new(|| (0..=limits::ROWS_MAX).map(|rows| insert(rows).into()).collect());
+
+fn insert(rows: usize) -> String {
+    let mut text = "INSERT INTO entries (seq, record_id, call_id, phase, at, tool, status, \
+                    principal, run_id, body, prev_hash, hash) VALUES "
+        .to_owned();
+    for place in 0..rows * COLUMNS {
+        let before = match place {
+            0 => "(",
+            place if place % COLUMNS == 0 => "), (",
+            _ => ", ",
+        };
+        text.push_str(before);
+        text.push('$');
+        text.push_str(&(place + 1).to_string());
+    }
+    text.push(')');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_rows_have_twenty_four_places() {
+        let text = insert(2);
+        assert!(text.contains("VALUES ($1, $2,"), "{text}");
+        assert!(text.contains(", $12), ($13, "), "{text}");
+        assert!(text.ends_with(", $24)"), "{text}");
+    }
+
+    #[test]
+    fn a_link_depends_on_all_before_it() {
+        let first = Link::genesis().next("a");
+        assert_eq!(first.seq, 1);
+        assert_ne!(first.next("b").hash, Link::genesis().next("x").next("b").hash);
+    }
 }

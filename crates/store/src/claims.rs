@@ -1,9 +1,8 @@
 //! Idempotency keys: who makes the call, and what it gave to those who ask again.
 
 use model::{Answer, Code, Fault, RecordId, Timestamp};
-use sqlx::SqliteConnection;
 
-use crate::database::broken;
+use crate::database::{Connection, broken};
 use crate::records::Opened;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
@@ -60,24 +59,37 @@ impl Store {
     }
 }
 
-/// Takes the key for this record, or tells what became of it.
-pub(crate) async fn take(
-    connection: &mut SqliteConnection,
+/// What became of the key so far. Only a key that is [`Opened::Fresh`] may be taken.
+pub(crate) async fn look(
+    connection: &mut Connection,
     claim: &Claim,
-    record_id: &RecordId,
     now: Timestamp,
 ) -> Result<Opened, WriteError> {
-    free_expired(connection, claim, now).await?;
-    if let Some(row) = find(connection, claim).await? {
-        return Ok(row.opened(claim)?);
-    }
+    let row = find(connection, claim).await?;
+    let live = row.filter(|row| row.expires_at > now.as_millis());
+    Ok(live.map_or(Ok(Opened::Fresh), |row| row.opened(claim))?)
+}
+
+/// Takes the key for this record, and the place of an expired claim with it.
+///
+/// INVARIANT: [`look`] has found the key fresh within this transaction.
+pub(crate) async fn take(
+    connection: &mut Connection,
+    claim: &Claim,
+    record_id: &RecordId,
+) -> Result<(), WriteError> {
+    sqlx::query("DELETE FROM claims WHERE scope = $1 AND key = $2")
+        .bind(&claim.scope)
+        .bind(&claim.key)
+        .execute(&mut *connection)
+        .await?;
     insert(connection, claim, record_id).await?;
-    Ok(Opened::Fresh)
+    Ok(())
 }
 
 /// Settles the claim if it is still the record's own; an expired one may have a new owner.
 pub(crate) async fn settle(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     outcome: &ClaimOutcome,
     record_id: &RecordId,
 ) -> Result<(), WriteError> {
@@ -108,11 +120,7 @@ impl Write for Adoption {
     type Done = u64;
     const UNWRITTEN: &'static str = "unfinished calls of an earlier run could not be marked";
 
-    async fn write(
-        &self,
-        connection: &mut SqliteConnection,
-        now: Timestamp,
-    ) -> Result<u64, WriteError> {
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<u64, WriteError> {
         sqlx::query("DELETE FROM claims WHERE state = 'done' AND expires_at <= $1")
             .bind(now.as_millis())
             .execute(&mut *connection)
@@ -154,24 +162,7 @@ fn conflict(message: &str, state: &str) -> Fault {
     Fault::new(Code::IdempotencyConflict, message).with("state", state)
 }
 
-async fn free_expired(
-    connection: &mut SqliteConnection,
-    claim: &Claim,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM claims WHERE scope = $1 AND key = $2 AND expires_at <= $3")
-        .bind(&claim.scope)
-        .bind(&claim.key)
-        .bind(now.as_millis())
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-async fn find(
-    connection: &mut SqliteConnection,
-    claim: &Claim,
-) -> Result<Option<Row>, sqlx::Error> {
+async fn find(connection: &mut Connection, claim: &Claim) -> Result<Option<Row>, sqlx::Error> {
     sqlx::query_as(
         "SELECT expires_at, args_hash, state, answer FROM claims WHERE scope = $1 AND key = $2",
     )
@@ -182,7 +173,7 @@ async fn find(
 }
 
 async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     claim: &Claim,
     record_id: &RecordId,
 ) -> Result<(), sqlx::Error> {

@@ -1,93 +1,162 @@
-//! The database file: connecting, telling ours from others', migrating.
+//! The database behind the store: SQLite in the data folder, or PostgreSQL by its address.
+//!
+//! The topics speak one SQL to both through sqlx's `Any`; what differs stands in the two files
+//! below: connecting, telling ours from others', locking, migrating.
 
-use std::path::Path;
+mod postgres;
+mod sqlite;
 
-use model::Fault;
+use std::path::{Path, PathBuf};
+
+use model::{Code, Fault, Secret};
+use sqlx::any::AnyPoolOptions;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
+use sqlx::{AnyPool, Connection as _};
 
-use crate::limits;
 use crate::store::OpenError;
+use crate::{folder, limits};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+/// A connection to either database.
+pub(crate) type Connection = sqlx::AnyConnection;
 
-const NOT_A_DATABASE: i32 = 26;
-const CORRUPT: i32 = 11;
+/// What a call is told while the database cannot be reached or written.
+pub(crate) const UNAVAILABLE: &str = "the gate's database cannot be used now; nothing was done";
 
-/// The one connection that writes. A file that is not ours is left as it was.
-pub(crate) async fn connect(path: &Path) -> Result<SqliteConnection, OpenError> {
-    let broken = |error: sqlx::Error| explain(path, &error);
-    let mut connection = options(path).connect().await.map_err(broken)?;
-    migrate(path, &mut connection).await?;
-    let to_wal = sqlx::query("PRAGMA journal_mode = WAL").execute(&mut connection).await;
-    to_wal.map_err(broken)?;
-    Ok(connection)
+/// Where the database is. Prints no password.
+#[derive(Clone, Debug)]
+pub(crate) enum Database {
+    Sqlite { path: PathBuf, identity: Option<(u64, u64)> },
+    Postgres { url: Secret, shown: String },
 }
 
-/// A new connection to a database that [`connect`] has opened before.
-pub(crate) async fn reconnect(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
-    options(path).connect().await
-}
+impl Database {
+    /// The database at this address, or the one in this folder.
+    pub(crate) fn locate(dir: &Path, url: Option<&Secret>) -> Result<Self, OpenError> {
+        match url {
+            None => Ok(Self::Sqlite { path: dir.join(folder::DATABASE), identity: None }),
+            Some(url) => postgres::locate(url),
+        }
+    }
 
-/// Connections that cannot write, opened as they are needed.
-pub(crate) fn readers(path: &Path) -> SqlitePool {
-    let options = options(path).pragma("query_only", "ON");
-    SqlitePoolOptions::new().max_connections(limits::READERS_MAX).connect_lazy_with(options)
+    /// The first connection: brings an older database up to date, and leaves a foreign one alone.
+    pub(crate) async fn open(&mut self) -> Result<Connection, OpenError> {
+        sqlx::any::install_default_drivers();
+        match self {
+            Self::Sqlite { path, identity } => {
+                folder::private_database(path)?;
+                let connection = sqlite::open(path).await?;
+                *identity = folder::identity(path);
+                Ok(connection)
+            }
+            Self::Postgres { url, shown } => postgres::open(url, shown).await,
+        }
+    }
+
+    /// A new connection to a database that [`Database::open`] has opened before.
+    pub(crate) async fn reconnect(&self) -> Result<Connection, sqlx::Error> {
+        match self {
+            Self::Sqlite { path, .. } => sqlite::connect(path).await,
+            Self::Postgres { url, .. } => postgres::connect(url).await,
+        }
+    }
+
+    /// Connections that cannot write, opened as they are needed.
+    pub(crate) fn readers(&self) -> Result<AnyPool, OpenError> {
+        let (options, only_read) = match self {
+            Self::Sqlite { path, .. } => (sqlite::options(path), "PRAGMA query_only = ON"),
+            Self::Postgres { url, .. } => {
+                (postgres::options(url), "SET default_transaction_read_only = on")
+            }
+        };
+        let options = options.map_err(|error| self.unusable(&error))?;
+        let pool = AnyPoolOptions::new()
+            .max_connections(limits::READERS_MAX)
+            .acquire_timeout(limits::CONNECT_WAIT)
+            .after_connect(move |connection, _| {
+                Box::pin(async move {
+                    sqlx::query(only_read).execute(connection).await?;
+                    Ok(())
+                })
+            });
+        Ok(pool.connect_lazy_with(options))
+    }
+
+    /// Begins a transaction that keeps every other writer out until it ends.
+    pub(crate) async fn begin<'a>(
+        &self,
+        connection: &'a mut Connection,
+    ) -> Result<sqlx::Transaction<'a, sqlx::Any>, sqlx::Error> {
+        match self {
+            Self::Sqlite { .. } => connection.begin_with("BEGIN IMMEDIATE").await,
+            Self::Postgres { .. } => postgres::begin(connection).await,
+        }
+    }
+
+    /// Whether nobody else can have written since the last commit of ours without our noticing.
+    pub(crate) const fn is_embedded(&self) -> bool {
+        matches!(self, Self::Sqlite { .. })
+    }
+
+    /// SQLite writes on happily into a file that was deleted; a record there is lost.
+    pub(crate) fn check_place(&self) -> Result<(), String> {
+        match self {
+            Self::Sqlite { path, identity } if folder::identity(path) != *identity => {
+                Err(format!("`{}` was removed or replaced", path.display()))
+            }
+            Self::Sqlite { .. } | Self::Postgres { .. } => Ok(()),
+        }
+    }
+
+    /// Folds the log into the database file before the connection goes.
+    pub(crate) async fn retire(&self, mut connection: Connection) {
+        if self.is_embedded()
+            && let Err(error) =
+                sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await
+        {
+            tracing::warn!(%error, "the database log could not be folded in; the next start will");
+        }
+        close(connection).await;
+    }
+
+    fn unusable(&self, error: &sqlx::Error) -> OpenError {
+        match self {
+            Self::Sqlite { path, .. } => sqlite::explain(path, error),
+            Self::Postgres { shown, .. } => postgres::explain(shown, error),
+        }
+    }
 }
 
 /// A read that the database refused.
 #[expect(clippy::needless_pass_by_value, reason = "stands in `map_err`")]
 pub(crate) fn broken(error: sqlx::Error) -> Fault {
-    Fault::internal(format!("database: {error}"))
+    Fault::new(Code::StoreUnavailable, UNAVAILABLE).logging(format!("database: {error}"))
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(limits::BUSY_WAIT)
-        .foreign_keys(true)
-}
-
-/// One transaction around the look and all migrations, so that two processes may start at once.
-async fn migrate(path: &Path, connection: &mut SqliteConnection) -> Result<(), OpenError> {
-    let broken = |error: sqlx::Error| explain(path, &error);
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(broken)?;
-    if !is_empty_or_migrated(&mut transaction).await.map_err(broken)? {
-        return Err(OpenError::Foreign { path: path.to_owned() });
-    }
-    let migrated = MIGRATIONS.run_direct(None, &mut *transaction, false).await;
-    migrated.map_err(|error| explain_migration(path, &error))?;
-    transaction.commit().await.map_err(broken)
-}
-
-async fn is_empty_or_migrated(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    let tables: Vec<String> =
-        sqlx::query_scalar("SELECT name FROM sqlite_master").fetch_all(connection).await?;
-    Ok(tables.is_empty() || tables.iter().any(|table| table == MIGRATIONS.table_name.as_ref()))
-}
-
-fn explain(path: &Path, error: &sqlx::Error) -> OpenError {
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
-    let path = path.to_owned();
-    // The low byte is the plain code; the others say more about it.
-    match code.map(|code| code & 0xff) {
-        Some(NOT_A_DATABASE | CORRUPT) => OpenError::Corrupt { path },
-        _ => OpenError::Unusable { path, cause: error.to_string() },
+pub(crate) async fn close(connection: Connection) {
+    if let Err(error) = connection.close().await {
+        tracing::warn!(%error, "the database did not close cleanly");
     }
 }
 
-fn explain_migration(path: &Path, error: &MigrateError) -> OpenError {
-    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default();
-    match error {
-        MigrateError::Execute(error) => explain(path, error),
-        MigrateError::VersionMissing(found) if *found > known => {
-            OpenError::Newer { path: path.to_owned(), found: *found, known }
-        }
-        MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_) => {
-            OpenError::Foreign { path: path.to_owned() }
-        }
-        _ => OpenError::Unusable { path: path.to_owned(), cause: error.to_string() },
-    }
+/// What became of the migrations, in the words that suit the place.
+enum Migrated {
+    Newer { found: i64, known: i64 },
+    Foreign,
+    Failed(sqlx::Error),
+    Other(String),
+}
+
+async fn migrate(migrations: &Migrator, connection: &mut Connection) -> Result<(), Migrated> {
+    let known = migrations.iter().map(|migration| migration.version).max().unwrap_or_default();
+    migrations.run_direct(None, connection, false).await.map_err(|error| match error {
+        MigrateError::Execute(error) => Migrated::Failed(error),
+        MigrateError::VersionMissing(found) if found > known => Migrated::Newer { found, known },
+        MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_) => Migrated::Foreign,
+        _ => Migrated::Other(error.to_string()),
+    })
+}
+
+/// Whether these tables are none at all, or include our own list of migrations.
+fn is_ours(migrations: &Migrator, tables: &[String]) -> bool {
+    tables.is_empty() || tables.iter().any(|table| table == migrations.table_name.as_ref())
 }

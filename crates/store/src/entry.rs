@@ -36,31 +36,54 @@ pub(crate) struct Columns {
     pub(crate) run_id: String,
 }
 
+/// An entry that waits for its place in the chain.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) columns: Columns,
+    pub(crate) body: String,
+}
+
+impl Draft {
+    /// Written by whoever closes or opens the record, so that the one writer need not.
+    pub(crate) fn new(phase: Phase, at: Timestamp, record: &Record) -> Result<Self, Fault> {
+        let columns = columns(phase, at, record);
+        let body = Body { version: ENTRY_VERSION, phase, at, record };
+        let body = serde_json::to_string(&body)
+            .map_err(|error| Fault::internal(format!("entry: {error}")))?;
+        Ok(Self { columns, body })
+    }
+}
+
+/// [`Entry`] on its way out.
+#[derive(Serialize)]
+struct Body<'a> {
+    version: &'static str,
+    phase: Phase,
+    at: Timestamp,
+    record: &'a Record,
+}
+
 impl Entry {
-    pub(crate) fn new(phase: Phase, at: Timestamp, record: Record) -> Self {
-        Self { version: ENTRY_VERSION.to_owned(), phase, at, record }
-    }
-
     pub(crate) fn columns(&self) -> Columns {
-        let call = &self.record.call;
-        Columns {
-            record_id: self.record.record_id.to_string(),
-            call_id: call.call_id.to_string(),
-            phase: word::write(&self.phase),
-            at: self.at.as_millis(),
-            tool: tool(&self.record),
-            status: self.record.status.as_str().to_owned(),
-            principal: principal(&self.record),
-            run_id: call.run_id.to_string(),
-        }
-    }
-
-    pub(crate) fn to_body(&self) -> Result<String, Fault> {
-        serde_json::to_string(self).map_err(|error| Fault::internal(format!("entry: {error}")))
+        columns(self.phase, self.at, &self.record)
     }
 
     pub(crate) fn from_body(body: &str) -> Result<Self, Fault> {
         serde_json::from_str(body).map_err(|error| Fault::internal(format!("entry: {error}")))
+    }
+}
+
+fn columns(phase: Phase, at: Timestamp, record: &Record) -> Columns {
+    let call = &record.call;
+    Columns {
+        record_id: record.record_id.to_string(),
+        call_id: call.call_id.to_string(),
+        phase: word::write(&phase),
+        at: at.as_millis(),
+        tool: tool(record),
+        status: record.status.as_str().to_owned(),
+        principal: principal(record),
+        run_id: call.run_id.to_string(),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use model::{Code, Fault, Record, RecordId, RecordStatus, Timestamp};
 use serde::Serialize;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use crate::database::broken;
+use crate::database::{Connection, broken};
 use crate::entry::{self, Entry};
+use crate::sql::Sql;
 use crate::store::Store;
 use crate::{limits, prefix};
 
@@ -20,6 +20,10 @@ pub struct RecordFilter {
     /// As `user:alice`.
     pub principal: Option<String>,
     pub run_id: Option<String>,
+    /// Only what was written at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only what was written before this time.
+    pub until: Option<Timestamp>,
     /// Only what came before the line with this number: how to ask for the next page.
     pub before_seq: Option<i64>,
 }
@@ -32,6 +36,8 @@ impl Default for RecordFilter {
             status: None,
             principal: None,
             run_id: None,
+            since: None,
+            until: None,
             before_seq: None,
         }
     }
@@ -71,12 +77,12 @@ impl Store {
     pub async fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordLine>, Fault> {
         let mut reader = self.reader().await?;
         let rows: Vec<(i64, String)> =
-            query(filter).build_query_as().fetch_all(&mut *reader).await.map_err(broken)?;
+            query(filter).rows().fetch_all(&mut *reader).await.map_err(broken)?;
         rows.into_iter().map(|(seq, body)| line(seq, &body)).collect()
     }
 }
 
-async fn resolve(connection: &mut SqliteConnection, id: &str) -> Result<Option<String>, Fault> {
+async fn resolve(connection: &mut Connection, id: &str) -> Result<Option<String>, Fault> {
     if id.is_empty() {
         return Ok(None);
     }
@@ -90,7 +96,7 @@ async fn resolve(connection: &mut SqliteConnection, id: &str) -> Result<Option<S
 
 /// Up to two records whose id or call id lies from `first` to before `end`, or is `first`.
 async fn between(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     first: &str,
     end: Option<String>,
 ) -> Result<Vec<String>, sqlx::Error> {
@@ -107,32 +113,47 @@ async fn between(
     query.bind(first).bind(end).fetch_all(connection).await
 }
 
-fn query(filter: &RecordFilter) -> QueryBuilder<Sqlite> {
-    let mut query = QueryBuilder::new(
+fn query(filter: &RecordFilter) -> Sql {
+    let mut sql = Sql::new(
         "SELECT seq, body FROM entries WHERE NOT EXISTS (SELECT 1 FROM entries AS later \
          WHERE later.record_id = entries.record_id AND later.seq > entries.seq)",
     );
+    if let Some(tool) = &filter.tool {
+        wanted_tool(&mut sql, tool);
+    }
     let status = filter.status.map(|status| status.as_str().to_owned());
-    // A name without its upstream stands for that tool of every upstream.
-    let qualified = filter.tool.as_ref().is_some_and(|tool| tool.contains('/'));
-    let tool =
-        if qualified { " AND tool = " } else { " AND substr(tool, instr(tool, '/') + 1) = " };
     let wanted = [
-        (tool, filter.tool.clone()),
         (" AND status = ", status),
         (" AND principal = ", filter.principal.clone()),
         (" AND run_id = ", filter.run_id.clone()),
     ];
     for (column, value) in wanted {
         if let Some(value) = value {
-            query.push(column).push_bind(value);
+            sql.push(column).bind(value);
+        }
+    }
+    let times = [(" AND at >= ", filter.since), (" AND at < ", filter.until)];
+    for (column, at) in times {
+        if let Some(at) = at {
+            sql.push(column).bind(at.as_millis());
         }
     }
     if let Some(seq) = filter.before_seq {
-        query.push(" AND seq < ").push_bind(seq);
+        sql.push(" AND seq < ").bind(seq);
     }
-    query.push(" ORDER BY seq DESC LIMIT ").push_bind(filter.limit.min(limits::LINES_MAX));
-    query
+    let limit = i64::from(filter.limit.min(limits::LINES_MAX));
+    sql.push(" ORDER BY seq DESC LIMIT ").bind(limit);
+    sql
+}
+
+/// A name without its upstream stands for that tool of every upstream, and of none.
+fn wanted_tool(sql: &mut Sql, tool: &str) {
+    sql.push(" AND (tool = ").bind(tool);
+    if !tool.contains('/') {
+        sql.push(" OR substr(tool, length(tool) - length(").bind(tool);
+        sql.push(")) = ").bind(format!("/{tool}"));
+    }
+    sql.push(")");
 }
 
 fn line(seq: i64, body: &str) -> Result<RecordLine, Fault> {

@@ -15,4 +15,12 @@ pub(crate) const LINES_DEFAULT: u32 = 50;
 /// Lines of one listing, whatever is asked for.
 pub(crate) const LINES_MAX: u32 = 1_000;
 /// Entries read at once while the chain is checked.
-pub(crate) const CHAIN_PAGE: u32 = 512;
+pub(crate) const CHAIN_PAGE: i64 = 512;
+/// Entries that go in by one statement.
+pub(crate) const ROWS_MAX: usize = 64;
+/// How long to wait for a connection to a database server.
+pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(5);
+/// Pages in SQLite's log before they are folded into the database.
+pub(crate) const LOG_PAGES: u32 = 4_000;
+/// What of the log's file is kept once it was folded in.
+pub(crate) const JOURNAL_BYTES: u32 = 32 * 1024 * 1024;

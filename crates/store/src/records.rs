@@ -4,12 +4,11 @@
 //! closed, and its one entry then holds everything.
 
 use model::{Answer, ApprovalId, Fault, Record, Timestamp};
-use sqlx::SqliteConnection;
 
 use crate::approvals;
-use crate::chain;
 use crate::claims::{self, Claim, ClaimOutcome};
-use crate::entry::{Entry, Phase};
+use crate::database::Connection;
+use crate::entry::{Draft, Phase};
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
 
@@ -40,49 +39,80 @@ impl Store {
     ///
     /// A caller that stops waiting must still close the record: it may have been opened.
     pub async fn open_record(&self, opening: Opening) -> Result<Opened, Fault> {
-        self.write(opening).await
+        let draft = Draft::new(Phase::Open, self.now(), &opening.record)?;
+        self.write(DraftedOpening { opening, draft }).await
     }
 
     /// Writes the closing entry and settles the claim.
     pub async fn close_record(&self, closing: Closing) -> Result<(), Fault> {
-        self.write(closing).await
+        let draft = Draft::new(Phase::Close, self.now(), &closing.record)?;
+        self.write(DraftedClosing { closing, draft }).await
     }
 }
 
-impl Write for Opening {
+struct DraftedOpening {
+    opening: Opening,
+    draft: Draft,
+}
+
+impl Write for DraftedOpening {
     type Done = Opened;
     const UNWRITTEN: &'static str = "the record could not be written, so the call was not made";
+    const REFUSES_FIRST: bool = true;
+
+    fn draft(&self) -> Option<&Draft> {
+        Some(&self.draft)
+    }
+
+    fn only_appends(&self) -> bool {
+        self.opening.claim.is_none() && self.opening.redeem.is_none()
+    }
 
     async fn write(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         now: Timestamp,
     ) -> Result<Opened, WriteError> {
-        let opened = match &self.claim {
-            Some(claim) => claims::take(connection, claim, &self.record.record_id, now).await?,
+        let Opening { record, redeem, claim } = &self.opening;
+        let opened = match claim {
+            Some(claim) => claims::look(connection, claim, now).await?,
             None => Opened::Fresh,
         };
-        if let (Opened::Fresh, Some(approval_id)) = (&opened, &self.redeem) {
-            approvals::redeem(connection, approval_id, now).await?;
+        if opened == Opened::Fresh {
+            if let Some(approval_id) = redeem {
+                approvals::redeem(connection, approval_id, now).await?;
+            }
+            if let Some(claim) = claim {
+                claims::take(connection, claim, &record.record_id).await?;
+            }
         }
-        chain::append(connection, &Entry::new(Phase::Open, now, self.record.clone())).await?;
         Ok(opened)
     }
 }
 
-impl Write for Closing {
+struct DraftedClosing {
+    closing: Closing,
+    draft: Draft,
+}
+
+impl Write for DraftedClosing {
     type Done = ();
     const UNWRITTEN: &'static str =
         "the record of this call could not be completed; the operator's log says why";
+    const REFUSES_FIRST: bool = true;
 
-    async fn write(
-        &self,
-        connection: &mut SqliteConnection,
-        now: Timestamp,
-    ) -> Result<(), WriteError> {
-        if let Some(outcome) = &self.claim {
-            claims::settle(connection, outcome, &self.record.record_id).await?;
+    fn draft(&self) -> Option<&Draft> {
+        Some(&self.draft)
+    }
+
+    fn only_appends(&self) -> bool {
+        self.closing.claim.is_none()
+    }
+
+    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+        if let Some(outcome) = &self.closing.claim {
+            claims::settle(connection, outcome, &self.closing.record.record_id).await?;
         }
-        chain::append(connection, &Entry::new(Phase::Close, now, self.record.clone())).await
+        Ok(())
     }
 }

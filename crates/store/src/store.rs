@@ -4,12 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Clock, Fault, Timestamp};
+use model::{Clock, Fault, Secret, Timestamp};
 use object_store::local::LocalFileSystem;
 use sqlx::pool::PoolConnection;
-use sqlx::{Sqlite, SqlitePool};
+use sqlx::{Any, AnyPool};
 
-use crate::database;
+use crate::database::{self, Database};
 use crate::folder::{self, FolderError};
 use crate::writer::{Write, Writer};
 
@@ -17,6 +17,15 @@ use crate::writer::{Write, Writer};
 pub struct Config {
     /// Where everything lies; created if need be.
     pub dir: PathBuf,
+    /// A PostgreSQL server to use in place of a file in the folder.
+    pub url: Option<Secret>,
+}
+
+impl Config {
+    /// Everything in this folder.
+    pub fn folder(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into(), url: None }
+    }
 }
 
 /// Why the store cannot be opened.
@@ -36,13 +45,21 @@ pub enum OpenError {
     )]
     Foreign { path: PathBuf },
     #[error(
-        "`{}` was written by a newer Toolgate (schema {found}, this one knows {known}); upgrade \
-         Toolgate",
-        path.display()
+        "`{place}` was written by a newer Toolgate (schema {found}, this one knows {known}); upgrade \
+         Toolgate"
     )]
-    Newer { path: PathBuf, found: i64, known: i64 },
+    Newer { place: String, found: i64, known: i64 },
     #[error("cannot open `{}`: {cause}", path.display())]
     Unusable { path: PathBuf, cause: String },
+    #[error("`store` is no address of a PostgreSQL database, such as `postgres://user@host/name`")]
+    NoAddress,
+    #[error(
+        "the database `{place}` holds tables of another program; give Toolgate a database or a \
+         schema of its own"
+    )]
+    ForeignSchema { place: String },
+    #[error("cannot use the database `{place}`: {cause}")]
+    Unreachable { place: String, cause: String },
 }
 
 /// An open data folder. Clones share it.
@@ -53,7 +70,7 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
-    readers: SqlitePool,
+    readers: AnyPool,
     writer: Writer,
     artifacts: LocalFileSystem,
     clock: Clock,
@@ -65,12 +82,11 @@ impl Store {
         folder::prepare(&config.dir)?;
         let setup = take_setup_lock(&config.dir).await?;
         let artifacts = open_artifacts(&config.dir.join(folder::ARTIFACTS))?;
-        let path = config.dir.join(folder::DATABASE);
-        folder::private_database(&path)?;
-        let connection = database::connect(&path).await?;
+        let mut database = Database::locate(&config.dir, config.url.as_ref())?;
+        let connection = database.open().await?;
         drop(setup);
-        let writer = Writer::start(connection, path.clone(), clock.clone());
-        let readers = database::readers(&path);
+        let readers = database.readers()?;
+        let writer = Writer::start(connection, database, clock.clone());
         Ok(Self { inner: Arc::new(Inner { readers, writer, artifacts, clock }) })
     }
 
@@ -88,7 +104,7 @@ impl Store {
         self.inner.writer.write(work).await
     }
 
-    pub(crate) async fn reader(&self) -> Result<PoolConnection<Sqlite>, Fault> {
+    pub(crate) async fn reader(&self) -> Result<PoolConnection<Any>, Fault> {
         self.inner.readers.acquire().await.map_err(database::broken)
     }
 

@@ -1,19 +1,26 @@
 //! The one task that writes: it gathers what is queued, commits once, then answers everybody.
 //!
-//! A refused item is undone alone. If the database itself fails within a batch, SQLite may have
-//! dropped the whole transaction behind our back: the connection is given up, and each item of
-//! that batch is tried again by itself on a new one.
+//! The entries of a batch go in by one statement, chained from the head that the task remembers; a
+//! batch of nothing else needs no transaction around it. If the database fails within a batch, the
+//! connection is given up, and each item is tried once more by itself on a new one, unless its
+//! entry turns out to be there already.
 
-use std::path::PathBuf;
-use std::pin::Pin;
+mod batch;
+mod item;
+
 use std::sync::{Mutex, PoisonError};
 
-use model::{Clock, Code, Fault, Timestamp};
-use sqlx::{Connection, SqliteConnection};
+use model::{Clock, Fault, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::{database, folder, limits};
+use crate::chain::Link;
+use crate::database::{self, Connection, Database};
+use crate::entry::Draft;
+use crate::limits;
+
+use batch::Failure;
+use item::{Item, Waiting, unwritten};
 
 /// Something to be written, in the topic's own words.
 pub(crate) trait Write: Send + Sync + 'static {
@@ -22,10 +29,23 @@ pub(crate) trait Write: Send + Sync + 'static {
     /// What the client is told if this could not be made durable.
     const UNWRITTEN: &'static str;
 
+    /// A refusal comes before the first change, so that there is never anything to undo.
+    const REFUSES_FIRST: bool = false;
+
+    /// The entry that this adds to the chain if it is not refused.
+    fn draft(&self) -> Option<&Draft> {
+        None
+    }
+
+    /// Whether the entry is all there is to write.
+    fn only_appends(&self) -> bool {
+        false
+    }
+
     /// May run more than once; only the last run counts.
     fn write(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         now: Timestamp,
     ) -> impl Future<Output = Result<Self::Done, WriteError>> + Send;
 }
@@ -56,10 +76,9 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(connection: SqliteConnection, path: PathBuf, clock: Clock) -> Self {
+    pub(crate) fn start(connection: Connection, database: Database, clock: Clock) -> Self {
         let (queue, items) = mpsc::channel(limits::QUEUE_MAX);
-        let identity = folder::identity(&path);
-        let desk = Desk { connection: Some(connection), path, identity, clock };
+        let desk = Desk { connection: Some(connection), database, head: None, clock };
         let task = tokio::spawn(desk.work(items));
         Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)) }
     }
@@ -68,7 +87,7 @@ impl Writer {
         let unwritten = || unwritten(W::UNWRITTEN, "the store is closed");
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (reply, answer) = oneshot::channel();
-        let item: Box<dyn Item> = Box::new(Waiting { work, reply, result: None });
+        let item: Box<dyn Item> = Box::new(Waiting::new(work, reply));
         let queued = queue.ok_or_else(unwritten)?.send(item).await;
         queued.map_err(|_gone| unwritten())?;
         answer.await.unwrap_or_else(|_gone| Err(unwritten()))
@@ -92,9 +111,10 @@ impl Writer {
 /// What the writing task has before it.
 struct Desk {
     /// Absent after a failure, until the next write.
-    connection: Option<SqliteConnection>,
-    path: PathBuf,
-    identity: Option<(u64, u64)>,
+    connection: Option<Connection>,
+    database: Database,
+    /// The end of the chain as we left it; another process may have gone on from there.
+    head: Option<Link>,
     clock: Clock,
 }
 
@@ -105,133 +125,53 @@ impl Desk {
         while items.recv_many(&mut batch, limits::BATCH_MAX).await > 0 {
             self.settle(&mut batch).await;
         }
-        self.close().await;
+        if let Some(connection) = self.connection.take() {
+            self.database.retire(connection).await;
+        }
     }
 
     async fn settle(&mut self, batch: &mut Vec<Box<dyn Item>>) {
-        let Err(error) = self.commit(batch).await else {
-            return batch.drain(..).for_each(Item::acknowledge);
-        };
-        if batch.len() == 1 {
-            return batch.drain(..).for_each(|item| item.fail(&error));
+        let mut tried = self.commit(batch).await;
+        if matches!(tried, Err(Failure::Stale)) {
+            tried = self.commit(batch).await;
         }
+        match tried {
+            Ok(()) => batch.drain(..).for_each(Item::acknowledge),
+            Err(Failure::Unreachable(cause)) => batch.drain(..).for_each(|item| item.fail(&cause)),
+            Err(Failure::Stale | Failure::Broken(_)) => self.one_by_one(batch).await,
+        }
+    }
+
+    /// After a failure: what is not there is tried again. While nothing answers, nothing is tried.
+    async fn one_by_one(&mut self, batch: &mut Vec<Box<dyn Item>>) {
+        let mut unreachable = None;
         for mut item in batch.drain(..) {
-            match self.commit(std::slice::from_mut(&mut item)).await {
-                Ok(()) => item.acknowledge(),
-                Err(error) => item.fail(&error),
-            }
-        }
-    }
-
-    /// All items in one transaction, each undone alone if it was refused.
-    async fn commit(&mut self, items: &mut [Box<dyn Item>]) -> Result<(), String> {
-        // SQLite writes on happily into a file that was deleted; a record there is lost.
-        if folder::identity(&self.path) != self.identity {
-            return Err(format!("`{}` was removed or replaced", self.path.display()));
-        }
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => database::reconnect(&self.path).await.map_err(|error| error.to_string())?,
-        };
-        match commit(&mut connection, items, self.clock.now()).await {
-            Ok(()) => self.connection = Some(connection),
-            Err(error) => {
-                close(connection).await;
-                return Err(error.to_string());
-            }
-        }
-        Ok(())
-    }
-
-    async fn close(self) {
-        let Some(mut connection) = self.connection else { return };
-        let checkpoint = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
-        if let Err(error) = checkpoint.execute(&mut connection).await {
-            tracing::warn!(%error, "the database log could not be folded in; the next start will");
-        }
-        close(connection).await;
-    }
-}
-
-async fn close(connection: SqliteConnection) {
-    if let Err(error) = connection.close().await {
-        tracing::warn!(%error, "the database did not close cleanly");
-    }
-}
-
-async fn commit(
-    connection: &mut SqliteConnection,
-    items: &mut [Box<dyn Item>],
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    for item in items {
-        let mut savepoint = transaction.begin().await?;
-        match item.run(&mut savepoint, now).await? {
-            Fate::Keep => savepoint.commit().await?,
-            Fate::Undo => savepoint.rollback().await?,
-        }
-    }
-    transaction.commit().await
-}
-
-enum Fate {
-    Keep,
-    Undo,
-}
-
-/// A [`Write`] of any kind, with the one who waits for it.
-trait Item: Send {
-    fn run<'a>(
-        &'a mut self,
-        connection: &'a mut SqliteConnection,
-        now: Timestamp,
-    ) -> Pin<Box<dyn Future<Output = Result<Fate, sqlx::Error>> + Send + 'a>>;
-
-    /// Hands over the result of the last run.
-    fn acknowledge(self: Box<Self>);
-
-    fn fail(self: Box<Self>, cause: &str);
-}
-
-struct Waiting<W: Write> {
-    work: W,
-    reply: oneshot::Sender<Result<W::Done, Fault>>,
-    result: Option<Result<W::Done, Fault>>,
-}
-
-impl<W: Write> Item for Waiting<W> {
-    fn run<'a>(
-        &'a mut self,
-        connection: &'a mut SqliteConnection,
-        now: Timestamp,
-    ) -> Pin<Box<dyn Future<Output = Result<Fate, sqlx::Error>> + Send + 'a>> {
-        Box::pin(async move {
-            let (fate, result) = match self.work.write(connection, now).await {
-                Ok(done) => (Fate::Keep, Ok(done)),
-                Err(WriteError::Refused(fault)) => (Fate::Undo, Err(*fault)),
-                Err(WriteError::Database(error)) => return Err(error),
+            let tried = match &unreachable {
+                Some(cause) => Err(Failure::Unreachable(String::clone(cause))),
+                None => self.once_more(&mut item).await,
             };
-            self.result = Some(result);
-            Ok(fate)
-        })
+            match tried {
+                Ok(()) => item.acknowledge(),
+                Err(Failure::Unreachable(cause)) => {
+                    item.fail(&cause);
+                    unreachable = Some(cause);
+                }
+                Err(Failure::Broken(cause)) => item.fail(&cause),
+                Err(Failure::Stale) => item.fail("others write faster than this gate"),
+            }
+        }
     }
 
-    fn acknowledge(self: Box<Self>) {
-        let Self { reply, result, .. } = *self;
-        // INVARIANT: an item is acknowledged after a run, so there is a result.
-        let result = result.unwrap_or_else(|| Err(unwritten(W::UNWRITTEN, "it never ran")));
-        // Whoever asked may have left; what is written stays written.
-        drop(reply.send(result));
+    /// A commit whose answer was lost may have happened: then the entry is there.
+    async fn once_more(&mut self, item: &mut Box<dyn Item>) -> Result<(), Failure> {
+        if let Some(draft) = item.draft()
+            && item.has_run()
+            && self.has(draft).await?
+        {
+            return Ok(());
+        }
+        self.commit(std::slice::from_mut(item)).await
     }
-
-    fn fail(self: Box<Self>, cause: &str) {
-        drop(self.reply.send(Err(unwritten(W::UNWRITTEN, cause))));
-    }
-}
-
-fn unwritten(message: &str, cause: &str) -> Fault {
-    Fault::new(Code::Internal, message).logging(format!("not written: {cause}"))
 }
 
 #[cfg(test)]

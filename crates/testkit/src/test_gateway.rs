@@ -82,7 +82,7 @@ impl TestGateway {
     /// Opens the store in a folder of its own and asks the upstreams for their tools.
     pub async fn start(self) -> World {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let config = Config { dir: home.path().join("data") };
+        let config = Config::folder(home.path().join("data"));
         let opening = Box::pin(Store::open(&config, self.clock.clone()));
         let store = opening.await.expect("the store opens");
         let gateway = Gateway::new(Parts {

@@ -53,7 +53,7 @@ async fn gate(data: std::path::PathBuf) -> Result<Gateway, Box<dyn Error>> {
         namespaces: BTreeMap::new(),
         naming: Naming::Auto,
         rules: Rules::parse("embedded", POLICY)?,
-        store: Store::open(&StoreConfig { dir: data }, Clock::System).await?,
+        store: Store::open(&StoreConfig::folder(data), Clock::System).await?,
         clock: Clock::System,
         settings: Settings::default(),
     });

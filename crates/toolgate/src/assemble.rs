@@ -19,7 +19,7 @@ use upstream::Upstreams;
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{Config, Mode, Naming, Profile, Text, Transport};
+use crate::config::{self, Config, Mode, Naming, Profile, Text, Transport};
 
 /// A gate ready to serve. The data folder is ours as long as this lives.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Gate {
     pub gateway: Arc<Gateway>,
     pub doorkeeper: Doorkeeper,
     pub refreshed: Refreshed,
-    _lock: InstanceLock,
+    _lock: Option<InstanceLock>,
 }
 
 /// Builds the gate and fills its catalogue. Upstreams that fail are reported, not fatal, unless
@@ -41,8 +41,12 @@ pub async fn gate(
     let profile = config.profile(transport);
     let rules = rules(config, profile)?;
     let sources = sources(config, Some(data))?;
-    let lock = InstanceLock::take(data, note).map_err(|error| locked(&error))?;
-    let store = open_store(data).await?;
+    // Gates that share a server may share a folder, too; a file has one gate.
+    let lock = match &config.store {
+        None => Some(InstanceLock::take(data, note).map_err(|error| locked(&error))?),
+        Some(_) => None,
+    };
+    let store = open_store(config, data).await?;
     let adopted = store.adopt_unfinished().await.map_err(CliError::from)?;
     if adopted > 0 {
         tracing::warn!(calls = adopted, "calls of an earlier run ended without an outcome");
@@ -96,8 +100,9 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
 }
 
 /// The data folder of a gate that may be running, for people who read records and answer questions.
-pub async fn open_store(data: &Path) -> Result<Store, CliError> {
-    let config = store::Config { dir: data.to_owned() };
+pub async fn open_store(config: &Config, data: &Path) -> Result<Store, CliError> {
+    let url = config.store.as_ref().map(|url| url.0.clone());
+    let config = store::Config { dir: data.to_owned(), url };
     Store::open(&config, Clock::System)
         .await
         .map_err(|error| CliError::new(Exit::Unavailable, error.to_string()))
@@ -153,6 +158,10 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         outputs: output::own(config, common),
         redactor: output::redactor(config),
         approval_ttl: Duration::from_secs(config.approvals.ttl_seconds),
+        reads: match config.records.reads {
+            config::Reads::Keep => gateway::Reads::Keep,
+            config::Reads::Skip => gateway::Reads::Skip,
+        },
         egress_allow: config.egress.allow.as_ref().map(allowed),
     }
 }

@@ -26,11 +26,15 @@ mod upstream;
 
 use std::path::{Path, PathBuf};
 
-pub use choices::{LogLevel, Mode, Naming, OutputSchema, Profile, RequireStructured, Sanitise};
+pub use choices::{
+    LogLevel, Mode, Naming, OutputSchema, Profile, Reads, RequireStructured, Sanitise,
+};
 pub use choices::{Transport, Unset};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
-pub use sections::{Approvals, Auth, Egress, EnvSettings, HttpSettings, Limits, Results, Token};
+pub use sections::{
+    Approvals, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results, Token,
+};
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};
 pub use tree::{CATALOG_UPSTREAM, Config, HTTP_PORT_DEFAULT, SSE_PORT_DEFAULT};

@@ -100,10 +100,11 @@ async fn open(
 ) -> Result<Option<Answer>, Fault> {
     let redeem = permit.approval_id().cloned();
     if !permit.effect().is_write() && redeem.is_none() && claim.is_none() {
+        entry.only_reads = true;
         return Ok(None);
     }
     let opening = Opening { record: entry.record.clone(), redeem, claim: claim.clone() };
-    match gateway.store.open_record(opening).await? {
+    match Box::pin(gateway.store.open_record(opening)).await? {
         Opened::Stored(answer) => Ok(Some(answer)),
         Opened::Fresh => {
             entry.claim = claim;

@@ -15,6 +15,7 @@ use store::{Claim, ClaimEnd, ClaimOutcome, Closing};
 use super::inspect::Inspected;
 use super::{CallRequest, Done};
 use crate::gateway::Gateway;
+use crate::settings::Reads;
 
 /// A record in the making, and what closing it must know.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(super) struct Entry {
     pub(super) claim: Option<Claim>,
     /// The upstream may have seen this call.
     pub(super) dispatched: bool,
+    /// Nothing of this call is durable before its closing, and nothing need be.
+    pub(super) only_reads: bool,
     /// The raw answer, kept for whoever sends the same key again.
     pub(super) answer: Option<Answer>,
     pub(super) deduplicated: bool,
@@ -87,6 +90,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         },
         claim: None,
         dispatched: false,
+        only_reads: false,
         answer: None,
         deduplicated: false,
         upstream_ms: 0,
@@ -117,6 +121,9 @@ pub(super) async fn close(
     entry.record.status = status;
     entry.record.result = Some(result.clone());
     entry.record.closed_at = Some(gateway.clock.now());
+    if gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched {
+        return Done { record_id: None, cleared, result: Some(result), fault };
+    }
     let record_id = entry.record.record_id.clone();
     match gateway.store.close_record(Closing { record: entry.record, claim }).await {
         Ok(()) => Done { record_id: Some(record_id), cleared, result: Some(result), fault },

@@ -1,8 +1,8 @@
 //! The table of approvals. What its rows mean for a call is decided beside it.
 
 use model::{Approval, ApprovalId, ApprovalState, CallId, Fault, Timestamp};
-use sqlx::SqliteConnection;
 
+use crate::database::Connection;
 use crate::writer::WriteError;
 use crate::{limits, prefix, word};
 
@@ -20,7 +20,7 @@ macro_rules! seen {
 }
 
 pub(super) async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     id: &str,
     now: Timestamp,
 ) -> Result<Option<Approval>, WriteError> {
@@ -34,7 +34,7 @@ pub(super) async fn find(
 }
 
 pub(super) async fn list(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     state: Option<ApprovalState>,
     now: Timestamp,
 ) -> Result<Vec<Approval>, WriteError> {
@@ -44,14 +44,14 @@ pub(super) async fn list(
     let rows: Vec<Row> = query
         .bind(now.as_millis())
         .bind(state.map(ApprovalState::as_str).unwrap_or_default())
-        .bind(limits::LINES_MAX)
+        .bind(i64::from(limits::LINES_MAX))
         .fetch_all(connection)
         .await?;
     Ok(rows.into_iter().map(Row::approval).collect::<Result<_, _>>()?)
 }
 
 pub(super) async fn live(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     frozen_hash: &str,
     now: Timestamp,
 ) -> Result<Option<Approval>, WriteError> {
@@ -65,7 +65,7 @@ pub(super) async fn live(
 }
 
 pub(super) async fn mark_expired(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
@@ -79,7 +79,7 @@ pub(super) async fn mark_expired(
 }
 
 pub(super) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     approval: &Approval,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
@@ -103,7 +103,7 @@ pub(super) async fn insert(
 
 /// INVARIANT: the caller has seen the row pending within this transaction.
 pub(super) async fn answer(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     answered: &Approval,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
@@ -122,7 +122,7 @@ pub(super) async fn answer(
 
 /// Whether the approval was there to be used; it is used now.
 pub(super) async fn redeem(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     approval_id: &ApprovalId,
     now: Timestamp,
 ) -> Result<bool, sqlx::Error> {
@@ -137,10 +137,7 @@ pub(super) async fn redeem(
     Ok(redeemed.rows_affected() == 1)
 }
 
-async fn resolve(
-    connection: &mut SqliteConnection,
-    id: &str,
-) -> Result<Option<String>, WriteError> {
+async fn resolve(connection: &mut Connection, id: &str) -> Result<Option<String>, WriteError> {
     if id.is_empty() {
         return Ok(None);
     }

@@ -1,7 +1,9 @@
 //! What the writer promises when items or the database fail.
 
+use model::Code;
+
 use super::*;
-use crate::{Config, Store};
+use crate::{Config, Store, folder};
 
 /// Any statement as an item.
 struct Raw(&'static str);
@@ -10,11 +12,7 @@ impl Write for Raw {
     type Done = ();
     const UNWRITTEN: &'static str = "raw could not be written";
 
-    async fn write(
-        &self,
-        connection: &mut SqliteConnection,
-        _now: Timestamp,
-    ) -> Result<(), WriteError> {
+    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
         sqlx::query(self.0).execute(connection).await?;
         Ok(())
     }
@@ -27,11 +25,7 @@ impl Write for Regret {
     type Done = ();
     const UNWRITTEN: &'static str = "regret could not be written";
 
-    async fn write(
-        &self,
-        connection: &mut SqliteConnection,
-        now: Timestamp,
-    ) -> Result<(), WriteError> {
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
         Raw("INSERT INTO notes VALUES ('regret')").write(connection, now).await?;
         Err(Fault::new(Code::PolicyDenied, "on second thoughts").into())
     }
@@ -39,7 +33,7 @@ impl Write for Regret {
 
 async fn store_with_notes() -> (tempfile::TempDir, Store) {
     let home = tempfile::tempdir().unwrap();
-    let config = Config { dir: home.path().join("data") };
+    let config = Config::folder(home.path().join("data"));
     let store = Store::open(&config, Clock::System).await.unwrap();
     store.write(Raw("CREATE TABLE notes (text TEXT)")).await.unwrap();
     (home, store)
@@ -66,7 +60,7 @@ async fn a_failing_item_does_not_fail_its_neighbours() {
     let broken = broken.unwrap_err();
     assert_eq!(
         (broken.code, broken.message.as_str()),
-        (Code::Internal, "raw could not be written")
+        (Code::StoreUnavailable, "raw could not be written")
     );
     assert!(broken.log.unwrap().contains("no such table"));
     assert_eq!(refused.unwrap_err().code, Code::PolicyDenied);
@@ -76,8 +70,7 @@ async fn a_failing_item_does_not_fail_its_neighbours() {
 #[tokio::test]
 async fn a_full_disk_is_told_and_later_writes_go_on() {
     let (_home, store) = store_with_notes().await;
-    store.write(Raw("PRAGMA max_page_count = 1")).await.unwrap();
-    let big = Raw("INSERT INTO notes VALUES (hex(zeroblob(1000000)))");
+    let big = Raw("PRAGMA max_page_count = 1; INSERT INTO notes VALUES (hex(zeroblob(1000000)))");
     let fault = store.write(big).await.unwrap_err();
     assert_eq!(fault.message, "raw could not be written");
     assert!(fault.log.unwrap().contains("full"));
@@ -100,7 +93,7 @@ async fn closing_finishes_what_is_queued_and_refuses_the_rest() {
         tokio::join!(store.write(Raw("INSERT INTO notes VALUES ('queued')")), store.close());
     queued.unwrap();
     let fault = store.write(Raw("INSERT INTO notes VALUES ('late')")).await.unwrap_err();
-    assert_eq!(fault.code, Code::Internal);
+    assert_eq!(fault.code, Code::StoreUnavailable);
     store.close().await;
     let log = home.path().join("data").join("toolgate.db-wal");
     assert!(!log.exists(), "the log was folded in");
@@ -118,12 +111,12 @@ async fn readers_cannot_write() {
 async fn connections_are_set_up_to_lose_nothing() {
     let (home, store) = store_with_notes().await;
     store.close().await;
-    let path = home.path().join("data").join(folder::DATABASE);
-    let mut connection = database::connect(&path).await.unwrap();
+    let mut database = Database::locate(&home.path().join("data"), None).unwrap();
+    let mut connection = database.open().await.unwrap();
     let mut check = async |pragma: &'static str, expected: &str| {
-        let value = sqlx::query(pragma).fetch_one(&mut connection).await.unwrap();
-        let value = sqlx::ValueRef::to_owned(&sqlx::Row::try_get_raw(&value, 0).unwrap());
-        let text = sqlx::Value::try_decode_unchecked::<String>(&value).unwrap();
+        let row = sqlx::query(pragma).fetch_one(&mut connection).await.unwrap();
+        let number = sqlx::Row::try_get::<i64, _>(&row, 0).map(|number| number.to_string());
+        let text = number.or_else(|_| sqlx::Row::try_get::<String, _>(&row, 0)).unwrap();
         assert_eq!(text, expected, "{pragma}");
     };
     check("PRAGMA journal_mode", "wal").await;

@@ -7,24 +7,44 @@ use model::call::ENVELOPE_VERSION;
 use model::result::{Cleaning, Metrics, Provenance};
 use model::{
     Approval, ApprovalId, ApprovalState, Call, CallId, CallResult, CallStatus, Clock, Fault,
-    ItemKey, ItemKind, Lineage, Outcome, Principal, Record, RecordId, RecordStatus, RunId,
+    ItemKey, ItemKind, Lineage, Outcome, Principal, Record, RecordId, RecordStatus, RunId, Secret,
     Timestamp, TraceId, UpstreamName,
 };
 use serde_json::json;
-use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{AnyConnection, Connection};
 use tempfile::TempDir;
 use toolgate_store::{Closing, Config, OpenError, Opening, Store};
 
 pub(crate) const START: Timestamp = Timestamp::from_millis(1_763_251_200_000);
 
+/// A PostgreSQL server that tests may fill; `./test` starts one.
+const POSTGRES: &str = "TOOLGATE_TEST_POSTGRES";
+
 pub(crate) struct Home {
     folder: TempDir,
+    url: Option<Secret>,
     pub(crate) clock: Clock,
 }
 
 impl Home {
+    /// On PostgreSQL where there is one, in a schema of its own; else a folder alone.
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), clock: Clock::stopped(START) }
+        let folder = tempfile::tempdir().unwrap();
+        let schema = folder.path().file_name().unwrap().to_str().unwrap().replace('.', "t_");
+        let url = std::env::var(POSTGRES).ok().map(|url| {
+            let separator = if url.contains('?') { '&' } else { '?' };
+            Secret::new(format!("{url}{separator}options[search_path]={}", schema.to_lowercase()))
+        });
+        Self { folder, url, clock: Clock::stopped(START) }
+    }
+
+    /// A folder alone, whatever else there is.
+    pub(crate) fn in_folder() -> Self {
+        Self { url: None, ..Self::new() }
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        self.url.is_some()
     }
 
     pub(crate) fn dir(&self) -> PathBuf {
@@ -36,7 +56,14 @@ impl Home {
     }
 
     pub(crate) async fn try_open(&self) -> Result<Store, OpenError> {
-        Store::open(&Config { dir: self.dir() }, self.clock.clone()).await
+        if let Some(url) = &self.url {
+            let schema = url.reveal().rsplit('=').next().unwrap().to_owned();
+            let create = sqlx::AssertSqlSafe(format!("CREATE SCHEMA IF NOT EXISTS {schema}"));
+            // Two at once may both find it missing; one of them then fails, and it is there.
+            drop(sqlx::query(create).execute(&mut self.raw().await).await);
+        }
+        let config = Config { dir: self.dir(), url: self.url.clone() };
+        Store::open(&config, self.clock.clone()).await
     }
 
     pub(crate) async fn open(&self) -> Store {
@@ -44,9 +71,21 @@ impl Home {
     }
 
     /// A connection that knows none of the store's rules.
-    pub(crate) async fn raw(&self) -> SqliteConnection {
-        let options = SqliteConnectOptions::new().filename(self.database()).create_if_missing(true);
-        options.connect().await.unwrap()
+    pub(crate) async fn raw(&self) -> AnyConnection {
+        sqlx::any::install_default_drivers();
+        let file = format!("sqlite://{}?mode=rwc", self.database().display());
+        let url = self.url.as_ref().map_or(file.as_str(), |url| url.reveal());
+        AnyConnection::connect(url).await.unwrap()
+    }
+
+    /// Takes away what keeps entries as they are.
+    pub(crate) async fn disarm(&self) {
+        let mut raw = self.raw().await;
+        for trigger in ["entries_refuse_update", "entries_refuse_delete", "entries_refuse_gap"] {
+            let on = if self.is_postgres() { " ON entries" } else { "" };
+            let drop = sqlx::AssertSqlSafe(format!("DROP TRIGGER {trigger}{on}"));
+            sqlx::query(drop).execute(&mut raw).await.unwrap();
+        }
     }
 }
 

@@ -18,7 +18,7 @@ fn chmod(path: &Path, mode: u32) {
 
 #[tokio::test]
 async fn only_the_owner_can_read_a_new_folder() {
-    let home = Home::new();
+    let home = Home::in_folder();
     let store = home.open().await;
     store.close_record(closing(completed("1"))).await.unwrap();
     assert_eq!(mode(&home.dir()), 0o700);
@@ -29,7 +29,7 @@ async fn only_the_owner_can_read_a_new_folder() {
 
 #[tokio::test]
 async fn our_own_folder_is_tightened() {
-    let home = Home::new();
+    let home = Home::in_folder();
     home.open().await.close().await;
     chmod(&home.dir(), 0o755);
     chmod(&home.dir().join("artifacts"), 0o777);
@@ -42,7 +42,7 @@ async fn our_own_folder_is_tightened() {
 
 #[tokio::test]
 async fn an_empty_folder_is_tightened() {
-    let home = Home::new();
+    let home = Home::in_folder();
     fs::create_dir(home.dir()).unwrap();
     chmod(&home.dir(), 0o755);
     home.open().await;
@@ -52,7 +52,7 @@ async fn an_empty_folder_is_tightened() {
 /// `--data /etc` must not close the machine's configuration to everybody.
 #[tokio::test]
 async fn a_shared_folder_with_other_files_is_left_alone() {
-    let home = Home::new();
+    let home = Home::in_folder();
     fs::create_dir(home.dir()).unwrap();
     fs::write(home.dir().join("passwd"), "").unwrap();
     chmod(&home.dir(), 0o755);
@@ -65,7 +65,7 @@ async fn a_shared_folder_with_other_files_is_left_alone() {
 
 #[tokio::test]
 async fn a_file_is_no_folder() {
-    let home = Home::new();
+    let home = Home::in_folder();
     fs::write(home.dir(), "").unwrap();
     let error = home.try_open().await.unwrap_err().to_string();
     assert!(error.ends_with("data` is not a folder; choose another with --data"), "{error}");
@@ -73,9 +73,9 @@ async fn a_file_is_no_folder() {
 
 #[tokio::test]
 async fn a_folder_below_a_file_cannot_be_created() {
-    let home = Home::new();
+    let home = Home::in_folder();
     fs::write(home.dir(), "").unwrap();
-    let config = toolgate_store::Config { dir: home.dir().join("below") };
+    let config = toolgate_store::Config::folder(home.dir().join("below"));
     let error =
         toolgate_store::Store::open(&config, home.clock.clone()).await.unwrap_err().to_string();
     assert!(error.starts_with("cannot create data folder `"), "{error}");
@@ -84,7 +84,7 @@ async fn a_folder_below_a_file_cannot_be_created() {
 
 #[tokio::test]
 async fn a_file_that_is_no_database_is_named_and_kept() {
-    let home = Home::new();
+    let home = Home::in_folder();
     fs::create_dir(home.dir()).unwrap();
     let letter = "dear diary, ".repeat(200);
     fs::write(home.database(), &letter).unwrap();
@@ -96,7 +96,7 @@ async fn a_file_that_is_no_database_is_named_and_kept() {
 
 #[tokio::test]
 async fn a_database_of_another_program_is_named_and_kept() {
-    let home = Home::new();
+    let home = Home::in_folder();
     fs::create_dir(home.dir()).unwrap();
     let mut raw = home.raw().await;
     sqlx::query("CREATE TABLE songs (title TEXT)").execute(&mut raw).await.unwrap();
@@ -110,7 +110,7 @@ async fn a_database_of_another_program_is_named_and_kept() {
 
 #[tokio::test]
 async fn a_newer_database_asks_for_an_upgrade() {
-    let home = Home::new();
+    let home = Home::in_folder();
     home.open().await.close().await;
     let newer = "INSERT INTO _sqlx_migrations VALUES (9000, 'later', '', TRUE, x'00', 0)";
     sqlx::query(newer).execute(&mut home.raw().await).await.unwrap();
@@ -121,7 +121,7 @@ async fn a_newer_database_asks_for_an_upgrade() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_may_open_a_new_folder_at_once() {
-    let home = std::sync::Arc::new(Home::new());
+    let home = std::sync::Arc::new(Home::in_folder());
     let opening = (0..8).map(|number| {
         let home = std::sync::Arc::clone(&home);
         tokio::spawn(async move {

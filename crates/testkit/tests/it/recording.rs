@@ -23,7 +23,7 @@ async fn a_write_that_cannot_be_recorded_is_not_made() {
     let (recorder, world) = desk().await;
     world.store.close().await;
     let done = world.call("write", json!({})).await;
-    assert_eq!(code(&done), Some(Code::Internal));
+    assert_eq!(code(&done), Some(Code::StoreUnavailable));
     assert_eq!(recorder.count(), 0);
     assert!(!done.fault.unwrap().indeterminate);
 }
@@ -34,7 +34,7 @@ async fn a_write_is_not_made_when_the_database_has_gone() {
     assert_eq!(code(&world.call("write", json!({})).await), None);
     std::fs::remove_file(world.data_dir().join("toolgate.db")).unwrap();
     let done = world.call("write", json!({})).await;
-    assert_eq!(code(&done), Some(Code::Internal));
+    assert_eq!(code(&done), Some(Code::StoreUnavailable));
     assert_eq!(recorder.count(), 1);
 }
 
@@ -43,8 +43,28 @@ async fn the_answer_of_a_read_that_cannot_be_recorded_is_withheld() {
     let (_, world) = desk().await;
     world.store.close().await;
     let done = world.call("read", json!({"secret": "hunter2"})).await;
-    assert_eq!(code(&done), Some(Code::Internal));
+    assert_eq!(code(&done), Some(Code::StoreUnavailable));
     assert!(!serde_json::to_string(done.cleared.get()).unwrap().contains("hunter2"));
+}
+
+/// Reads alone may go unrecorded, and only those that were made.
+#[tokio::test]
+async fn skipped_reads_leave_no_record_and_everything_else_does() {
+    let recorder = Recorder::one("write", Script::Echo)
+        .tool(toolgate_testkit::tool("read", json!({})), Script::Echo);
+    let world = TestGateway::new()
+        .upstream("desk", recorder.clone())
+        .manifest("desk", manifest([capability("desk.read", "read", json!({}))]))
+        .settings(|settings| settings.reads = gateway::Reads::Skip)
+        .start()
+        .await;
+    let done = world.call("read", json!({})).await;
+    assert_eq!((code(&done), done.record_id), (None, None));
+    assert_eq!(world.records().await.len(), 0);
+    world.call("nobody", json!({})).await;
+    world.call("write", json!({})).await;
+    let statuses: Vec<_> = world.records().await.iter().map(|record| record.status).collect();
+    assert_eq!(statuses, [RecordStatus::Failed, RecordStatus::Completed]);
 }
 
 #[tokio::test]

@@ -68,12 +68,12 @@ impl Context {
     /// The store of a data folder that is already there. A gate may be running on it.
     pub(super) async fn existing_store(&self, config: &Config) -> Result<Store, CliError> {
         let folder = Self::data_folder(config)?;
-        if !folder.join("toolgate.db").exists() {
+        if config.store.is_none() && !folder.join("toolgate.db").exists() {
             let message = format!("nothing is recorded in `{}` yet", folder.display());
             return Err(CliError::new(Exit::Unavailable, message)
                 .hint("start a gate with `toolgate up`, or name its folder with --data"));
         }
-        assemble::open_store(&folder).await
+        assemble::open_store(config, &folder).await
     }
 
     /// The configuration alone, for commands that only look at it.

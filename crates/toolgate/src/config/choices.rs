@@ -106,6 +106,17 @@ pub enum Sanitise {
     Verbatim,
 }
 
+/// Whether calls that only read leave a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reads {
+    /// They do.
+    #[default]
+    Keep,
+    /// They do not, unless they are refused.
+    Skip,
+}
+
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]

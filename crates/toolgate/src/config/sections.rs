@@ -5,7 +5,7 @@ use model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{OutputSchema, RequireStructured, Sanitise, Unset};
+use super::choices::{OutputSchema, Reads, RequireStructured, Sanitise, Unset};
 use super::text::{Hidden, Text};
 
 /// Who may speak to Toolgate over HTTP.
@@ -109,6 +109,14 @@ impl Default for Approvals {
     fn default() -> Self {
         Self { ttl_seconds: limits::APPROVAL_TTL_DEFAULT.as_secs() }
     }
+}
+
+/// What is kept of calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Records {
+    /// Whether calls that only read leave a record. Calls that write always do, and refusals too.
+    pub reads: Reads,
 }
 
 /// Variables in the file.

@@ -10,8 +10,10 @@ use serde_json::Value;
 
 use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
-use super::sections::{Approvals, Auth, Egress, EnvSettings, HttpSettings, Limits, Results};
-use super::text::{ConfigPath, Text};
+use super::sections::{
+    Approvals, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results,
+};
+use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Target, Upstream};
 
 /// Where HTTP listens when nobody says otherwise.
@@ -43,6 +45,9 @@ pub struct Config {
     pub port: Option<u16>,
     /// The folder for records, approvals and artifacts. Left out, the platform's data folder.
     pub data: Option<ConfigPath>,
+    /// A PostgreSQL database for records, approvals and claims, as `postgres://user@host/name`; best
+    /// written as `${VARIABLE}`. Left out, a file in the data folder.
+    pub store: Option<Hidden>,
     /// How tools are named towards clients.
     pub naming: Naming,
     /// A JSON file of tool definitions, a list or `{"tools": [...]}`, served without an upstream.
@@ -62,6 +67,8 @@ pub struct Config {
     pub egress: Egress,
     /// Questions to humans.
     pub approvals: Approvals,
+    /// What is kept of calls.
+    pub records: Records,
     /// Variables in this file.
     pub env: EnvSettings,
     /// The HTTP door.
@@ -93,6 +100,7 @@ impl Default for Config {
             host: Text::new("127.0.0.1"),
             port: None,
             data: None,
+            store: None,
             naming: Naming::default(),
             catalog: None,
             upstreams: BTreeMap::new(),
@@ -102,6 +110,7 @@ impl Default for Config {
             results: Results::default(),
             egress: Egress::default(),
             approvals: Approvals::default(),
+            records: Records::default(),
             env: EnvSettings::default(),
             http: HttpSettings::default(),
             log: None,
