@@ -1,19 +1,18 @@
-//! What a tool gave back, before anybody judged it: content blocks, structured content, error flag.
+//! What an upstream gave back, before anybody judged it: content blocks, structured content, error flag.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 /// A raw answer in the shape all connectors share. Unknown fields ride along in `rest`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    #[serde(default)]
     pub content: Vec<Value>,
-    #[serde(default, rename = "structuredContent", skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
-    #[serde(default, rename = "isError", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    #[serde(flatten)]
     pub rest: Map<String, Value>,
+    /// There was no `content` at all, as in answers that are no tool's last word.
+    pub bare: bool,
 }
 
 impl Answer {
@@ -33,10 +32,65 @@ impl Answer {
         Self { is_error: true, ..Self::text(text) }
     }
 
+    /// A result of another method than `tools/call`, or one that is not the end of a call.
+    pub fn bare(rest: Map<String, Value>) -> Self {
+        Self { rest, bare: true, ..Self::default() }
+    }
+
+    /// Reads the result of a call; fields that mean nothing to us stay where they are.
+    pub fn read(result: Value) -> Result<Self, &'static str> {
+        let Value::Object(mut rest) = result else { return Err("a result must be an object") };
+        let (content, bare) = match rest.shift_remove("content") {
+            None => (Vec::new(), true),
+            Some(Value::Array(content)) => (content, false),
+            Some(_) => return Err("`content` must be a list"),
+        };
+        let is_error = match rest.shift_remove("isError") {
+            None => false,
+            Some(Value::Bool(is_error)) => is_error,
+            Some(_) => return Err("`isError` must be true or false"),
+        };
+        let structured = rest.shift_remove("structuredContent").filter(|value| !value.is_null());
+        Ok(Self { content, structured, is_error, rest, bare })
+    }
+
+    /// Not the tool's last word: it asks for input first, or goes on as a task.
+    pub fn is_interim(&self) -> bool {
+        let kind = self.rest.get("resultType").and_then(Value::as_str);
+        self.bare
+            && (kind.is_some_and(|kind| kind != "complete")
+                || self.rest.get("task").is_some_and(Value::is_object))
+    }
+
     /// The text blocks in order, joined by newlines.
     pub fn full_text(&self) -> String {
         let texts = self.content.iter().filter(|block| block["type"] == "text");
         texts.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if !(self.bare && self.content.is_empty()) {
+            map.serialize_entry("content", &self.content)?;
+        }
+        if let Some(structured) = &self.structured {
+            map.serialize_entry("structuredContent", structured)?;
+        }
+        if self.is_error {
+            map.serialize_entry("isError", &true)?;
+        }
+        for (key, value) in &self.rest {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Answer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 
@@ -45,9 +99,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_fields_survive() {
-        let wire = json!({"content": [], "_meta": {"a": 1}, "vendor": true});
-        let answer: Answer = serde_json::from_value(wire.clone()).unwrap();
-        assert_eq!(serde_json::to_value(answer).unwrap(), wire);
+    fn a_result_survives_reading_and_writing() {
+        let check = |wire: Value| {
+            let answer: Answer = serde_json::from_value(wire.clone()).unwrap();
+            assert_eq!(serde_json::to_value(answer).unwrap(), wire);
+        };
+        check(json!({"content": [], "_meta": {"a": 1}, "vendor": true}));
+        check(json!({"content": [{"type": "text", "text": "x"}], "isError": true}));
+        check(json!({"resultType": "input_required", "inputRequests": {}}));
+        check(json!({"task": {"taskId": "1"}}));
+        check(json!({"contents": []}));
+    }
+
+    #[test]
+    fn only_an_unfinished_call_is_interim() {
+        let check = |wire: Value, interim: bool| {
+            assert_eq!(Answer::read(wire.clone()).unwrap().is_interim(), interim, "{wire}");
+        };
+        check(json!({"resultType": "input_required", "requestState": "s"}), true);
+        check(json!({"resultType": "task", "taskId": "1"}), true);
+        check(json!({"task": {"taskId": "1"}}), true);
+        check(json!({"resultType": "complete", "content": []}), false);
+        check(json!({"resultType": "input_required", "content": []}), false);
+        check(json!({"content": []}), false);
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused() {
+        let check = |wire: Value, wanted: &str| {
+            assert!(Answer::read(wire).unwrap_err().contains(wanted), "{wanted}");
+        };
+        check(json!([]), "object");
+        check(json!({"content": "x"}), "`content`");
+        check(json!({"content": [], "isError": "yes"}), "`isError`");
     }
 }

@@ -107,6 +107,7 @@ codes! {
     RateLimited         "RATE_LIMITED"         Caller    Rate          true   Wait;
     ResourceNotFound    "RESOURCE_NOT_FOUND"   Caller    Validation    false  Replan;
     PromptNotFound      "PROMPT_NOT_FOUND"     Caller    Validation    false  Replan;
+    TaskNotFound        "TASK_NOT_FOUND"       Caller    Protocol      false  Replan;
     /// The name in `tools/call` is not in the catalogue: a protocol fault, not a tool error.
     ToolNotFound        "TOOL_NOT_FOUND"       Caller    Protocol      false  Replan;
     CapabilityDenied    "CAPABILITY_DENIED"    Operator  Capability    false  Escalate;
@@ -121,6 +122,8 @@ codes! {
     OutputInvalid       "OUTPUT_INVALID"       Upstream  OutputSchema  false  Replan;
     ReplayMiss          "REPLAY_MISS"          Operator  Replay        false  GiveUp;
     CatalogueDrift      "CATALOGUE_DRIFT"      Operator  Policy        false  Escalate;
+    /// A method that neither the gate nor an upstream behind it answers.
+    MethodNotFound      "METHOD_NOT_FOUND"     Caller    Protocol      false  GiveUp;
     Cancelled           "CANCELLED"            Caller    Protocol      false  GiveUp;
     ShuttingDown        "SHUTTING_DOWN"        Gateway   Internal      true   Retry;
     /// The database cannot be reached or written; what was asked for was not done.
@@ -164,6 +167,17 @@ pub struct Fault {
     pub details: Map<String, Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
+    /// The upstream's own words, where it refused in the protocol's channel. Not yet cleaned.
+    #[serde(skip)]
+    pub upstream: Option<Box<WireError>>,
+}
+
+/// An error as one side of the wire gave it to the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WireError {
+    pub code: i64,
+    pub message: String,
+    pub data: Option<Value>,
 }
 
 impl Fault {
@@ -176,6 +190,7 @@ impl Fault {
             indeterminate: false,
             details: Map::new(),
             violations: Vec::new(),
+            upstream: None,
         }
     }
 
@@ -209,6 +224,13 @@ impl Fault {
     #[must_use]
     pub fn violating(mut self, violations: Vec<Violation>) -> Self {
         self.violations = violations;
+        self
+    }
+
+    /// Keeps the error an upstream gave, for clients that speak its protocol.
+    #[must_use]
+    pub fn said_by_upstream(mut self, code: i64, message: String, data: Option<Value>) -> Self {
+        self.upstream = Some(Box::new(WireError { code, message, data }));
         self
     }
 

@@ -1,17 +1,13 @@
 //! Bytes of a client into what it asks for, whatever revision it speaks.
 
+mod ask;
+pub mod meta;
+
 use serde_json::{Map, Value};
 
+pub use self::ask::{Ask, Interest, Reference};
+pub use self::meta::Meta;
 use crate::jsonrpc::{self, Id, Message, Refusal, RpcError};
-use crate::revision::Revision;
-
-/// Keys of `_meta` that 2026-07-28 defines for every request.
-const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-/// Our own keys of `_meta`, for callers that name their run or guard a write.
-const META_RUN: &str = "toolgate/run_id";
-const META_IDEMPOTENCY: &str = "toolgate/idempotency_key";
 
 /// What a client sent, one message at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +24,7 @@ pub enum Incoming {
     /// The client's answer to a question of ours.
     Response {
         id: Id,
+        outcome: Result<Value, RpcError>,
     },
 }
 
@@ -37,43 +34,21 @@ pub struct Request {
     pub method: String,
     pub ask: Ask,
     pub meta: Meta,
-}
-
-/// What travels beside the arguments of a request.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Meta {
-    /// Set when the request names its own revision, as stateless clients do.
-    pub revision: Option<Revision>,
-    pub client: Option<String>,
-    pub progress_token: Option<Value>,
-    pub traceparent: Option<String>,
-    pub run_id: Option<String>,
-    pub idempotency_key: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ask {
-    Initialize {
-        asked_version: String,
-        client: Option<String>,
-    },
-    Discover,
-    Ping,
-    ToolsList {
-        cursor: Option<String>,
-    },
-    ToolsCall {
-        name: String,
-        arguments: Value,
-    },
-    /// A method this gate does not serve.
-    Unknown,
+    /// Parameters that do not decide the way, to be passed on as they are.
+    pub rest: Map<String, Value>,
 }
 
 /// Reads what a client sent: one message, or the messages of one batch.
 pub fn client(bytes: &[u8]) -> Result<Vec<Result<Incoming, Refusal>>, Refusal> {
     let messages = jsonrpc::read(bytes)?;
     Ok(messages.into_iter().map(|message| message.and_then(interpret)).collect())
+}
+
+/// `name version` of an implementation, for people.
+pub fn label(info: &Value) -> Option<String> {
+    let name = info.get("name")?.as_str()?;
+    let version = info.get("version").and_then(Value::as_str).unwrap_or("?");
+    Some(model::fault::one_line(&format!("{name} {version}"), 100))
 }
 
 fn interpret(message: Message) -> Result<Incoming, Refusal> {
@@ -86,97 +61,29 @@ fn interpret(message: Message) -> Result<Incoming, Refusal> {
             }
         }
         Message::Notification { method, .. } => Ok(Incoming::Notification { method }),
-        Message::Response { id, .. } => Ok(Incoming::Response { id }),
+        Message::Response { id, outcome } => Ok(Incoming::Response { id, outcome }),
     }
 }
 
 fn request(id: Id, method: String, mut params: Map<String, Value>) -> Result<Incoming, Refusal> {
-    let meta =
-        meta(&params).map_err(|error| Refusal { id: Some(id.clone()), error, stateless: true })?;
-    let ask = ask(&method, &mut params).map_err(|message| Refusal {
-        stateless: meta.revision.is_some(),
+    let meta = meta::take(&mut params).map_err(|error| Refusal {
+        id: Some(id.clone()),
+        error,
+        stateless: true,
+    })?;
+    let modern = meta.revision.is_some();
+    let ask = ask::take(&method, modern, &mut params).map_err(|message| Refusal {
+        stateless: modern,
         ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
     })?;
-    Ok(Incoming::Request(Box::new(Request { id, method, ask, meta })))
-}
-
-fn ask(method: &str, params: &mut Map<String, Value>) -> Result<Ask, &'static str> {
-    Ok(match method {
-        "initialize" => Ask::Initialize {
-            asked_version: text(params.get("protocolVersion"))
-                .ok_or("`protocolVersion` must be a string")?,
-            client: params.get("clientInfo").and_then(client_label),
-        },
-        "server/discover" => Ask::Discover,
-        "ping" => Ask::Ping,
-        "tools/list" => Ask::ToolsList {
-            cursor: match params.get("cursor") {
-                None | Some(Value::Null) => None,
-                cursor => Some(text(cursor).ok_or("`cursor` must be a string")?),
-            },
-        },
-        "tools/call" => Ask::ToolsCall {
-            name: text(params.get("name")).ok_or("`name` must be a string")?,
-            arguments: match params.remove("arguments") {
-                None | Some(Value::Null) => Value::Object(Map::new()),
-                Some(arguments @ Value::Object(_)) => arguments,
-                Some(_) => return Err("`arguments` must be an object"),
-            },
-        },
-        _ => Ask::Unknown,
-    })
-}
-
-fn meta(params: &Map<String, Value>) -> Result<Meta, RpcError> {
-    let Some(Value::Object(meta)) = params.get("_meta") else { return Ok(Meta::default()) };
-    let revision = match meta.get(META_VERSION) {
-        None => None,
-        Some(version) => Some(modern(version, meta)?),
-    };
-    Ok(Meta {
-        revision,
-        client: meta.get(META_CLIENT).and_then(client_label),
-        progress_token: meta.get("progressToken").cloned().filter(|token| !token.is_null()),
-        traceparent: text(meta.get("traceparent")),
-        run_id: text(meta.get(META_RUN)),
-        idempotency_key: text(meta.get(META_IDEMPOTENCY)),
-    })
-}
-
-/// The revision a stateless request names, checked for what that revision demands.
-fn modern(version: &Value, meta: &Map<String, Value>) -> Result<Revision, RpcError> {
-    let asked = version.as_str().unwrap_or_default();
-    let known = asked.parse::<Revision>().ok().filter(|revision| revision.is_modern());
-    let Some(revision) = known else {
-        let supported: Vec<&str> =
-            Revision::ALL.iter().filter(|r| r.is_modern()).map(|r| r.as_str()).collect();
-        let data = serde_json::json!({"supported": supported, "requested": asked});
-        return Err(RpcError::new(
-            jsonrpc::UNSUPPORTED_VERSION,
-            format!("revision `{}` is not served here", model::fault::one_line(asked, 40)),
-        )
-        .with_data(data));
-    };
-    if !meta.get(META_CAPABILITIES).is_some_and(Value::is_object) {
-        let message = format!("`_meta` lacks `{META_CAPABILITIES}`");
-        return Err(RpcError::new(jsonrpc::INVALID_PARAMS, message));
-    }
-    Ok(revision)
-}
-
-fn client_label(info: &Value) -> Option<String> {
-    let name = info.get("name")?.as_str()?;
-    let version = info.get("version").and_then(Value::as_str).unwrap_or("?");
-    Some(model::fault::one_line(&format!("{name} {version}"), 100))
-}
-
-fn text(value: Option<&Value>) -> Option<String> {
-    value.and_then(Value::as_str).map(str::to_owned)
+    Ok(Incoming::Request(Box::new(Request { id, method, ask, meta, rest: params })))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::revision::Revision;
+    use model::{Listed, LogLevel, TaskVerb};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -200,16 +107,53 @@ mod tests {
         check(
             "initialize",
             json!({"protocolVersion": "2025-06-18", "clientInfo": {"name": "c", "version": "1"}}),
-            Ask::Initialize { asked_version: "2025-06-18".into(), client: Some("c 1".into()) },
+            Ask::Initialize {
+                asked_version: "2025-06-18".into(),
+                capabilities: Map::new(),
+                info: Some(json!({"name": "c", "version": "1"})),
+            },
         );
         check("ping", json!({}), Ask::Ping);
         check("server/discover", json!({}), Ask::Discover);
-        check("tools/list", json!({"cursor": "x"}), Ask::ToolsList { cursor: Some("x".into()) });
-        let call = |arguments| Ask::ToolsCall { name: "t".into(), arguments };
+        let list =
+            |what, cursor: Option<&str>| Ask::List { what, cursor: cursor.map(str::to_owned) };
+        check("tools/list", json!({"cursor": "x"}), list(Listed::Tools, Some("x")));
+        check("prompts/list", json!({"cursor": ""}), list(Listed::Prompts, Some("")));
+        check("resources/list", json!({}), list(Listed::Resources, None));
+        check("resources/templates/list", json!({}), list(Listed::Templates, None));
+        check("tasks/list", json!({}), list(Listed::Tasks, None));
+        check("resources/read", json!({"uri": "a:b"}), Ask::ReadResource { uri: "a:b".into() });
+        check(
+            "prompts/get",
+            json!({"name": "p"}),
+            Ask::GetPrompt { name: "p".into(), arguments: json!({}) },
+        );
+        check(
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {}}),
+            Ask::Complete(Reference::Prompt("p".into())),
+        );
+        check(
+            "resources/unsubscribe",
+            json!({"uri": "a:b"}),
+            Ask::Subscribe { uri: "a:b".into(), wanted: false },
+        );
+        check("logging/setLevel", json!({"level": "info"}), Ask::SetLevel(LogLevel::Info));
+        check(
+            "subscriptions/listen",
+            json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": ["a:b"]}}),
+            Ask::Listen(Interest { tools: true, uris: vec!["a:b".into()], ..Interest::default() }),
+        );
+        check(
+            "tasks/cancel",
+            json!({"taskId": "7"}),
+            Ask::Task { verb: TaskVerb::Cancel, id: "7".into() },
+        );
+        let call = |arguments| Ask::CallTool { name: "t".into(), arguments };
         check("tools/call", json!({"name": "t"}), call(json!({})));
         check("tools/call", json!({"name": "t", "arguments": null}), call(json!({})));
         check("tools/call", json!({"name": "t", "arguments": {"a": 1}}), call(json!({"a": 1})));
-        check("vendor/magic", json!({}), Ask::Unknown);
+        check("vendor/magic", json!({}), Ask::Other);
     }
 
     #[test]
@@ -223,23 +167,49 @@ mod tests {
         check("initialize", json!({}), "protocolVersion");
         check("tools/list", json!({"cursor": 7}), "cursor");
         check("tools/call", json!({}), "name");
+        check("resources/read", json!({}), "uri");
+        check("completion/complete", json!({"ref": {"type": "x"}}), "ref.type");
+        check("completion/complete", json!({"ref": {"type": "ref/prompt"}}), "must name");
+        check("logging/setLevel", json!({"level": "loud"}), "log levels");
+        check("subscriptions/listen", json!({"notifications": {"taskIds": [7]}}), "strings");
+        check("tasks/get", json!({}), "taskId");
+        check("tools/list", json!({"_meta": 7}), "_meta");
         check("tools/call", json!({"name": "t", "arguments": [1]}), "arguments");
-        check("tools/list", json!({"_meta": {META_VERSION: "2026-07-28"}}), META_CAPABILITIES);
+        check("tools/list", json!({"_meta": {meta::VERSION: "2026-07-28"}}), meta::CAPABILITIES);
     }
 
     #[test]
     fn a_stateless_request_names_its_revision() {
-        let meta = json!({"_meta": {META_VERSION: "2026-07-28", META_CAPABILITIES: {}, "progressToken": 7}});
+        let meta = json!({"_meta": {meta::VERSION: "2026-07-28", meta::CAPABILITIES: {}, "progressToken": 7}});
         let request = read_request("tools/list", &meta).unwrap();
         assert_eq!(request.meta.revision, Some(Revision::V2026_07_28));
         assert_eq!(request.meta.progress_token, Some(json!(7)));
-        let refusal = read_request("tools/list", &json!({"_meta": {META_VERSION: "2031-01-01"}}));
+        let refusal = read_request("tools/list", &json!({"_meta": {meta::VERSION: "2031-01-01"}}));
         let error = refusal.unwrap_err().error;
         assert_eq!(error.code, jsonrpc::UNSUPPORTED_VERSION);
         assert_eq!(
             error.data,
             Some(json!({"supported": ["2026-07-28"], "requested": "2031-01-01"}))
         );
+    }
+
+    #[test]
+    fn what_decides_nothing_is_kept_for_the_upstream() {
+        let request = read_request(
+            "tools/call",
+            &json!({"name": "t", "task": {"ttl": 5}, "x": 1.5, "_meta": {"vendor/a": [1], "progressToken": 1}}),
+        );
+        let request = request.unwrap();
+        assert_eq!(Value::Object(request.rest), json!({"task": {"ttl": 5}, "x": 1.5}));
+        assert_eq!(Value::Object(request.meta.rest), json!({"vendor/a": [1]}));
+    }
+
+    #[test]
+    fn a_removed_method_is_known_as_such_before_its_parameters_are_read() {
+        let stateless = json!({"_meta": {meta::VERSION: "2026-07-28", meta::CAPABILITIES: {}}});
+        for method in ["initialize", "ping", "resources/subscribe", "tasks/result"] {
+            assert_eq!(read_request(method, &stateless).unwrap().ask, Ask::Removed, "{method}");
+        }
     }
 
     #[test]

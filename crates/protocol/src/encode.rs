@@ -1,11 +1,13 @@
 //! What the gate says, as bytes in the client's revision.
 
-use model::Answer;
+use model::{Answer, Listed, Method};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::jsonrpc::{Id, RpcError};
 use crate::revision::Revision;
+
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// How the gate presents itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,25 +24,29 @@ impl ServerInfo {
 }
 
 /// The answer to `initialize`.
-pub fn initialized(id: &Id, revision: Revision, server: &ServerInfo) -> Vec<u8> {
-    let mut result = json!({
-        "protocolVersion": revision.as_str(),
-        "capabilities": {"tools": {}},
-        "serverInfo": server.to_json(),
-    });
-    if let (Some(instructions), Some(object)) = (&server.instructions, result.as_object_mut()) {
-        object.insert("instructions".into(), instructions.clone().into());
+pub fn initialized(
+    id: &Id,
+    revision: Revision,
+    server: &ServerInfo,
+    capabilities: &Map<String, Value>,
+) -> Vec<u8> {
+    let mut result = Map::new();
+    result.insert("protocolVersion".into(), revision.as_str().into());
+    result.insert("capabilities".into(), capabilities.clone().into());
+    result.insert("serverInfo".into(), server.to_json());
+    if let Some(instructions) = &server.instructions {
+        result.insert("instructions".into(), instructions.clone().into());
     }
     response(id, &result)
 }
 
 /// The answer to `server/discover`.
-pub fn discovered(id: &Id, server: &ServerInfo) -> Vec<u8> {
+pub fn discovered(id: &Id, server: &ServerInfo, capabilities: &Map<String, Value>) -> Vec<u8> {
     let versions: Vec<&str> =
         Revision::ALL.iter().filter(|r| r.is_modern()).map(|r| r.as_str()).collect();
     let mut result = Map::new();
     result.insert("supportedVersions".into(), json!(versions));
-    result.insert("capabilities".into(), json!({"tools": {}}));
+    result.insert("capabilities".into(), capabilities.clone().into());
     if let Some(instructions) = &server.instructions {
         result.insert("instructions".into(), instructions.clone().into());
     }
@@ -56,36 +62,65 @@ pub fn done(id: &Id, revision: Revision, server: &ServerInfo) -> Vec<u8> {
     response(id, &result)
 }
 
-/// One page of `tools/list`.
-pub fn tools(
+/// One page of a list. `items` are texts of JSON already, each one line.
+pub fn list<'a>(
     id: &Id,
     revision: Revision,
     server: &ServerInfo,
-    tools: &[Value],
+    what: Listed,
+    items: impl IntoIterator<Item = &'a str>,
     next_cursor: Option<&str>,
 ) -> Vec<u8> {
-    let mut result = Map::new();
-    result.insert("tools".into(), Value::Array(tools.to_vec()));
+    let mut rest = Map::new();
     if let Some(cursor) = next_cursor {
-        result.insert("nextCursor".into(), cursor.into());
+        rest.insert("nextCursor".into(), cursor.into());
     }
-    if revision.is_modern() {
-        cacheable(&mut result);
+    if revision.is_modern() && what != Listed::Tasks {
+        cacheable(&mut rest);
     }
-    stamp(&mut result, revision, server);
-    response(id, &result)
+    stamp(&mut rest, revision, server);
+    let mut page = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"{}":["#, text(id), what.key());
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            page.push(',');
+        }
+        page.push_str(item);
+    }
+    page.push(']');
+    for (key, value) in &rest {
+        page.push(',');
+        page.push_str(&text(key));
+        page.push(':');
+        page.push_str(&value.to_string());
+    }
+    page.push_str("}}");
+    page.into_bytes()
 }
 
-/// The answer to `tools/call`.
-pub fn answer(id: &Id, revision: Revision, server: &ServerInfo, answer: &Answer) -> Vec<u8> {
-    if !revision.is_modern() {
+/// The answer to a request that an upstream answered, in the client's revision.
+pub fn answer(
+    id: &Id,
+    revision: Revision,
+    server: &ServerInfo,
+    answer: &Answer,
+    method: &Method,
+) -> Vec<u8> {
+    let dressed = revision.is_modern() || MODERN_KEYS.iter().any(|k| answer.rest.contains_key(*k));
+    if !dressed {
         return response(id, answer);
     }
     let mut result = match serde_json::to_value(answer) {
         Ok(Value::Object(result)) => result,
         _ => Map::new(),
     };
-    stamp(&mut result, revision, server);
+    if revision.is_modern() {
+        if *method == Method::ReadResource && !answer.is_interim() {
+            private(&mut result);
+        }
+        stamp(&mut result, revision, server);
+    } else {
+        undress(&mut result);
+    }
     response(id, &result)
 }
 
@@ -100,23 +135,27 @@ pub fn error(id: Option<&Id>, error: &RpcError) -> Vec<u8> {
     bytes(&Failure { jsonrpc: "2.0", id, error })
 }
 
-/// News of a call under way, for the client that gave this token.
-pub fn progress(
-    token: &Value,
-    progress: f64,
-    total: Option<f64>,
-    message: Option<&str>,
+/// A question to the client.
+pub fn request(id: &Id, method: &str, params: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Question<'a, T> {
+        jsonrpc: &'static str,
+        id: &'a Id,
+        method: &'a str,
+        params: &'a T,
+    }
+    bytes(&Question { jsonrpc: "2.0", id, method, params })
+}
+
+/// A result of the gate's own.
+pub fn result(
+    id: &Id,
+    revision: Revision,
+    server: &ServerInfo,
+    mut result: Map<String, Value>,
 ) -> Vec<u8> {
-    let mut params = Map::new();
-    params.insert("progressToken".into(), token.clone());
-    params.insert("progress".into(), progress.into());
-    if let Some(total) = total {
-        params.insert("total".into(), total.into());
-    }
-    if let Some(message) = message {
-        params.insert("message".into(), message.into());
-    }
-    notification("notifications/progress", &params)
+    stamp(&mut result, revision, server);
+    response(id, &result)
 }
 
 pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
@@ -139,6 +178,9 @@ fn response(id: &Id, result: &impl Serialize) -> Vec<u8> {
     bytes(&Success { jsonrpc: "2.0", id, result })
 }
 
+/// Keys that only 2026-07-28 puts on results.
+const MODERN_KEYS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+
 /// What 2026-07-28 wants on every result.
 fn stamp(result: &mut Map<String, Value>, revision: Revision, server: &ServerInfo) {
     if !revision.is_modern() {
@@ -147,7 +189,20 @@ fn stamp(result: &mut Map<String, Value>, revision: Revision, server: &ServerInf
     result.entry("resultType").or_insert_with(|| "complete".into());
     let meta = result.entry("_meta").or_insert_with(|| json!({}));
     if let Some(meta) = meta.as_object_mut() {
-        meta.insert("io.modelcontextprotocol/serverInfo".into(), server.to_json());
+        meta.insert(SERVER_INFO.into(), server.to_json());
+    }
+}
+
+/// Takes off what older clients do not know.
+fn undress(result: &mut Map<String, Value>) {
+    for key in MODERN_KEYS {
+        result.shift_remove(key);
+    }
+    if let Some(Value::Object(meta)) = result.get_mut("_meta") {
+        meta.shift_remove(SERVER_INFO);
+        if meta.is_empty() {
+            result.shift_remove("_meta");
+        }
     }
 }
 
@@ -155,6 +210,17 @@ fn stamp(result: &mut Map<String, Value>, revision: Revision, server: &ServerInf
 fn cacheable(result: &mut Map<String, Value>) {
     result.insert("ttlMs".into(), 0.into());
     result.insert("cacheScope".into(), "private".into());
+}
+
+/// What was read for one caller is not for another, whatever its upstream says.
+fn private(result: &mut Map<String, Value>) {
+    result.entry("ttlMs").or_insert_with(|| 0.into());
+    result.insert("cacheScope".into(), "private".into());
+}
+
+fn text(value: &impl Serialize) -> String {
+    // INVARIANT: ids and strings always have a text.
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// One line of JSON: the serialiser escapes newlines inside strings and writes none outside.
@@ -171,15 +237,16 @@ mod tests {
         ServerInfo { name: "gate".into(), version: "1".into(), instructions: None }
     }
 
-    fn text(bytes: &[u8]) -> String {
+    fn shown(bytes: &[u8]) -> String {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
     #[test]
     fn an_answer_fits_the_revision_that_asked() {
         let check = |revision: Revision, wanted: &str| {
-            let bytes = answer(&Id::Number(1), revision, &server(), &Answer::text("hi"));
-            assert_eq!(text(&bytes), wanted);
+            let bytes =
+                answer(&Id::Number(1), revision, &server(), &Answer::text("hi"), &Method::CallTool);
+            assert_eq!(shown(&bytes), wanted);
         };
         let plain =
             r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"hi"}]}}"#;
@@ -193,24 +260,48 @@ mod tests {
 
     #[test]
     fn a_list_for_stateless_clients_says_how_long_it_keeps() {
-        let bytes = tools(&Id::Number(1), Revision::V2026_07_28, &server(), &[], None);
-        assert!(text(&bytes).contains(r#""ttlMs":0,"cacheScope":"private""#));
-        let bytes = tools(&Id::Number(1), Revision::V2025_11_25, &server(), &[], Some("c"));
+        let page = |revision, items: &[&str], cursor| {
+            let items = items.iter().copied();
+            shown(&list(&Id::Number(1), revision, &server(), Listed::Tools, items, cursor))
+        };
+        let modern = page(Revision::V2026_07_28, &[], None);
+        assert!(modern.contains(r#""ttlMs":0,"cacheScope":"private""#), "{modern}");
+        let json: Value = serde_json::from_str(&modern).unwrap();
+        assert_eq!(json["result"]["resultType"], "complete");
         assert_eq!(
-            text(&bytes),
-            r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[],"nextCursor":"c"}}"#
+            page(Revision::V2025_11_25, &["{\"a\":1e2}", "{}"], Some("c")),
+            r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"a":1e2},{}],"nextCursor":"c"}}"#
         );
+    }
+
+    #[test]
+    fn older_clients_see_nothing_of_2026() {
+        let Value::Object(rest) = json!({
+            "contents": [], "resultType": "complete", "ttlMs": 5, "cacheScope": "public",
+            "_meta": {SERVER_INFO: {}},
+        }) else {
+            unreachable!()
+        };
+        let check = |revision, wanted: &str| {
+            let said = Answer::bare(rest.clone());
+            let bytes = answer(&Id::Number(1), revision, &server(), &said, &Method::ReadResource);
+            assert!(shown(&bytes).contains(wanted), "{}", shown(&bytes));
+        };
+        check(Revision::V2025_06_18, r#""result":{"contents":[]}}"#);
+        check(Revision::V2026_07_28, r#""ttlMs":5,"cacheScope":"private""#);
     }
 
     #[test]
     fn an_error_without_a_readable_id_has_none() {
         let bytes = error(None, &RpcError::new(-32700, "no"));
-        assert_eq!(text(&bytes), r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#);
+        assert_eq!(shown(&bytes), r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#);
     }
 
     #[test]
     fn a_message_is_one_line() {
-        let bytes = answer(&Id::Number(1), Revision::V2025_11_25, &server(), &Answer::text("a\nb"));
+        let said = Answer::text("a\nb");
+        let revision = Revision::V2025_11_25;
+        let bytes = answer(&Id::Number(1), revision, &server(), &said, &Method::CallTool);
         assert!(!bytes.contains(&b'\n'));
     }
 }

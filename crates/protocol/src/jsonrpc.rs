@@ -13,6 +13,10 @@ pub const INVALID_PARAMS: i64 = -32602;
 pub const INTERNAL_ERROR: i64 = -32603;
 /// 2026-07-28: the mirrored HTTP headers and the body disagree.
 pub const HEADER_MISMATCH: i64 = -32020;
+/// 2026-07-28: the client has not declared what the request needs.
+pub const MISSING_CAPABILITY: i64 = -32021;
+/// Up to 2025-11-25: no resource has this URI.
+pub const RESOURCE_NOT_FOUND: i64 = -32002;
 /// 2026-07-28: a revision this server does not speak.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 

@@ -7,6 +7,7 @@
 pub mod decode;
 pub mod encode;
 pub mod frame;
+pub mod headers;
 pub mod jsonrpc;
 pub mod peer;
 pub mod revision;

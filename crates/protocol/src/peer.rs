@@ -1,9 +1,10 @@
 //! The other side of the wire: what the gate asks of MCP servers, and how it reads their answers.
 
-use model::{Answer, Code, Fault};
+use model::{Client, Fault, Listed, LogLevel};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::decode::meta;
 use crate::encode;
 use crate::jsonrpc::{self, Id, Message, Refusal, RpcError};
 use crate::revision::Revision;
@@ -21,11 +22,22 @@ pub fn request(id: i64, method: &str, params: &impl Serialize) -> Vec<u8> {
 }
 
 /// The opening of a conversation with a server that remembers.
-pub fn initialize(id: i64) -> Vec<u8> {
+///
+/// One conversation serves many clients, so it offers what any of them may; a question that the
+/// client in question does not take is declined in its name.
+pub fn initialize(id: i64, revision: Revision) -> Vec<u8> {
+    let mut capabilities = Map::new();
+    capabilities.insert("roots".into(), json!({"listChanged": true}));
+    capabilities.insert("sampling".into(), json!({}));
+    if revision >= Revision::V2025_11_25 {
+        capabilities.insert("elicitation".into(), json!({"form": {}, "url": {}}));
+    } else if revision >= Revision::V2025_06_18 {
+        capabilities.insert("elicitation".into(), json!({}));
+    }
     let params = json!({
-        "protocolVersion": Revision::NEWEST_LEGACY.as_str(),
-        "capabilities": {},
-        "clientInfo": {"name": "toolgate", "version": env!("CARGO_PKG_VERSION")},
+        "protocolVersion": revision.as_str(),
+        "capabilities": capabilities,
+        "clientInfo": own_info(),
     });
     request(id, "initialize", &params)
 }
@@ -34,28 +46,42 @@ pub fn initialized() -> Vec<u8> {
     encode::notification("notifications/initialized", &json!({}))
 }
 
-pub fn tools_list(id: i64, cursor: Option<&str>) -> Vec<u8> {
-    match cursor {
-        None => request(id, "tools/list", &json!({})),
-        Some(cursor) => request(id, "tools/list", &json!({"cursor": cursor})),
-    }
-}
-
-/// One call. With `report`, the server is asked for progress under the request's own number.
-pub fn tools_call(id: i64, name: &str, arguments: &Value, report: bool) -> Vec<u8> {
-    #[derive(Serialize)]
-    struct Calling<'a> {
-        name: &'a str,
-        arguments: &'a Value,
-        #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-        meta: Option<Value>,
-    }
-    let meta = report.then(|| json!({"progressToken": id}));
-    request(id, "tools/call", &Calling { name, arguments, meta })
-}
-
 pub fn cancelled(id: i64, reason: &str) -> Vec<u8> {
     encode::notification("notifications/cancelled", &json!({"requestId": id, "reason": reason}))
+}
+
+/// `_meta` of one request, in the revision of the server.
+///
+/// A server of 2026-07-28 learns with each request for whom it is made; with `report`, any server
+/// is asked for progress under the request's own number.
+pub fn dress(
+    params: &mut Map<String, Value>,
+    rest: &Map<String, Value>,
+    revision: Revision,
+    client: Option<&Client>,
+    report: Option<i64>,
+) {
+    let mut said = rest.clone();
+    if revision.is_modern() {
+        let own = Client::default();
+        let client = client.unwrap_or(&own);
+        said.insert(meta::VERSION.into(), revision.as_str().into());
+        said.insert(meta::CAPABILITIES.into(), client.capabilities.clone().into());
+        said.insert(meta::CLIENT.into(), client.info.clone().unwrap_or_else(own_info));
+        if let Some(level) = client.log_level {
+            said.insert(meta::LOG_LEVEL.into(), level.as_str().into());
+        }
+    }
+    if let Some(id) = report {
+        said.insert("progressToken".into(), id.into());
+    }
+    if !said.is_empty() {
+        params.insert("_meta".into(), said.into());
+    }
+}
+
+fn own_info() -> Value {
+    json!({"name": "toolgate", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// What a server sent.
@@ -71,10 +97,25 @@ pub enum FromServer {
         total: Option<f64>,
         message: Option<String>,
     },
+    /// `notifications/message`: how severe, and all of it.
+    Log {
+        level: LogLevel,
+        params: Map<String, Value>,
+    },
     /// A question to us; it must get an answer or the server may wait for ever.
     Question {
         id: Id,
         method: String,
+        params: Map<String, Value>,
+    },
+    Changed(Listed),
+    Updated {
+        uri: String,
+    },
+    /// `notifications/tasks` or `notifications/tasks/status`.
+    TaskNews {
+        method: String,
+        params: Map<String, Value>,
     },
     Other,
 }
@@ -85,48 +126,75 @@ pub fn read(bytes: &[u8]) -> Result<Vec<FromServer>, Refusal> {
     messages.into_iter().map(|message| message.map(interpret)).collect()
 }
 
-/// Answers a question that this gate does not take.
-pub fn decline(id: &Id, method: &str) -> Vec<u8> {
-    if method == "ping" {
-        return encode::bytes(&json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+/// Our answer to a question of a server.
+pub fn reply(id: &Id, outcome: &Result<Value, RpcError>) -> Vec<u8> {
+    match outcome {
+        Ok(result) => encode::bytes(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
+        Err(error) => encode::error(Some(id), error),
     }
-    let message = format!("`{}` is not offered", model::fault::one_line(method, 80));
-    encode::error(Some(id), &RpcError::new(jsonrpc::METHOD_NOT_FOUND, message))
 }
 
-/// One page of a server's tools.
-pub fn tools_page(result: Value) -> Result<(Vec<Value>, Option<String>), Fault> {
-    let Value::Object(mut object) = result else {
-        return Err(Fault::new(Code::UpstreamError, "the upstream's tool list is not an object"));
+/// What a server hears when there is nobody to answer its question.
+pub fn unanswered(method: &str) -> Result<Value, RpcError> {
+    match method {
+        "ping" => Ok(json!({})),
+        "roots/list" => Ok(json!({"roots": []})),
+        "elicitation/create" => Ok(json!({"action": "decline"})),
+        _ => {
+            let message = format!("`{}` is not offered", model::fault::one_line(method, 80));
+            Err(RpcError::new(jsonrpc::METHOD_NOT_FOUND, message))
+        }
+    }
+}
+
+/// One page of a server's list.
+pub fn page(what: Listed, result: Value) -> Result<(Vec<Value>, Option<String>), Fault> {
+    let broken = |why: &str| {
+        Fault::new(model::Code::UpstreamError, format!("the upstream's `{}` {why}", what.method()))
     };
-    let Some(Value::Array(tools)) = object.remove("tools") else {
-        return Err(Fault::new(Code::UpstreamError, "the upstream's tool list has no `tools`"));
+    let Value::Object(mut object) = result else { return Err(broken("answer is not an object")) };
+    let Some(Value::Array(items)) = object.shift_remove(what.key()) else {
+        return Err(broken(&format!("answer has no `{}`", what.key())));
     };
     let cursor = object.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-    Ok((tools, cursor))
-}
-
-/// The answer to a call, with fields we do not know kept as they are.
-pub fn call_answer(result: Value) -> Result<Answer, Fault> {
-    serde_json::from_value(result).map_err(|error| {
-        Fault::new(Code::UpstreamError, "the upstream's answer is not a tool result").logging(error)
-    })
+    Ok((items, cursor))
 }
 
 /// An error the server gave in place of an answer.
-pub fn call_fault(error: &RpcError) -> Fault {
-    Fault::new(Code::UpstreamError, format!("the upstream refused: {}", error.message))
-        .with("upstream_code", error.code)
+pub fn call_fault(error: RpcError) -> Fault {
+    let RpcError { code, message, data } = error;
+    Fault::new(model::Code::UpstreamError, format!("the upstream refused: {message}"))
+        .with("upstream_code", code)
+        .said_by_upstream(code, message, data)
 }
 
 fn interpret(message: Message) -> FromServer {
     match message {
         Message::Response { id: Id::Number(id), outcome } => FromServer::Response { id, outcome },
-        Message::Notification { method, params } if method == "notifications/progress" => {
-            progress(&params).unwrap_or(FromServer::Other)
+        Message::Response { .. } => FromServer::Other,
+        Message::Request { id, method, params } => FromServer::Question { id, method, params },
+        Message::Notification { method, params } => news(method, params),
+    }
+}
+
+fn news(method: String, params: Map<String, Value>) -> FromServer {
+    match method.as_str() {
+        "notifications/progress" => progress(&params).unwrap_or(FromServer::Other),
+        "notifications/message" => {
+            let level = params.get("level").and_then(Value::as_str).and_then(LogLevel::read);
+            level.map_or(FromServer::Other, |level| FromServer::Log { level, params })
         }
-        Message::Request { id, method, .. } => FromServer::Question { id, method },
-        Message::Response { .. } | Message::Notification { .. } => FromServer::Other,
+        "notifications/tools/list_changed" => FromServer::Changed(Listed::Tools),
+        "notifications/prompts/list_changed" => FromServer::Changed(Listed::Prompts),
+        "notifications/resources/list_changed" => FromServer::Changed(Listed::Resources),
+        "notifications/resources/updated" => match params.get("uri").and_then(Value::as_str) {
+            Some(uri) => FromServer::Updated { uri: uri.to_owned() },
+            None => FromServer::Other,
+        },
+        "notifications/tasks" | "notifications/tasks/status" => {
+            FromServer::TaskNews { method, params }
+        }
+        _ => FromServer::Other,
     }
 }
 
@@ -155,32 +223,67 @@ mod tests {
         check(r#"{"jsonrpc":"2.0","id":"7","result":{}}"#, FromServer::Other);
         check(
             r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#,
-            FromServer::Question { id: Id::Text("q".into()), method: "roots/list".into() },
+            FromServer::Question {
+                id: Id::Text("q".into()),
+                method: "roots/list".into(),
+                params: Map::new(),
+            },
         );
         check(
             r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1}}"#,
             FromServer::Progress { id: 3, progress: 1.0, total: None, message: None },
         );
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+            FromServer::Changed(Listed::Tools),
+        );
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}"#,
+            FromServer::Updated { uri: "a:b".into() },
+        );
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#,
+            FromServer::Other,
+        );
+        check(r#"{"jsonrpc":"2.0","method":"vendor/news"}"#, FromServer::Other);
     }
 
     #[test]
-    fn a_call_asks_for_progress_only_when_somebody_listens() {
-        let text = |report| String::from_utf8(tools_call(1, "t", &json!({}), report)).unwrap();
-        assert!(!text(false).contains("_meta"));
-        assert!(text(true).contains(r#""_meta":{"progressToken":1}"#));
+    fn a_request_is_dressed_for_the_server_it_goes_to() {
+        let check = |revision, report, wanted: Value| {
+            let mut params = Map::new();
+            let Value::Object(rest) = json!({"vendor/x": 1}) else { unreachable!() };
+            dress(&mut params, &rest, revision, None, report);
+            assert_eq!(Value::Object(params)["_meta"], wanted);
+        };
+        check(Revision::V2025_06_18, None, json!({"vendor/x": 1}));
+        check(Revision::V2025_06_18, Some(7), json!({"vendor/x": 1, "progressToken": 7}));
+        check(
+            Revision::V2026_07_28,
+            None,
+            json!({
+                "vendor/x": 1,
+                meta::VERSION: "2026-07-28",
+                meta::CAPABILITIES: {},
+                meta::CLIENT: own_info(),
+            }),
+        );
     }
 
     #[test]
-    fn a_ping_is_answered_and_other_questions_are_declined() {
-        let text = |method| String::from_utf8(decline(&Id::Number(1), method)).unwrap();
+    fn a_question_nobody_takes_is_declined() {
+        let text = |method| String::from_utf8(reply(&Id::Number(1), &unanswered(method))).unwrap();
         assert_eq!(text("ping"), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert_eq!(text("roots/list"), r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
+        assert!(text("elicitation/create").contains("decline"));
         assert!(text("sampling/createMessage").contains("-32601"));
     }
 
     #[test]
     fn a_broken_list_is_a_fault_of_the_upstream() {
-        assert_eq!(tools_page(json!([])).unwrap_err().code, Code::UpstreamError);
-        assert_eq!(tools_page(json!({})).unwrap_err().code, Code::UpstreamError);
-        assert_eq!(call_answer(json!("x")).unwrap_err().code, Code::UpstreamError);
+        for broken in [json!([]), json!({}), json!({"tools": {}})] {
+            let fault = page(Listed::Tools, broken).unwrap_err();
+            assert_eq!(fault.code, model::Code::UpstreamError);
+        }
     }
 }

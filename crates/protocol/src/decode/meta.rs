@@ -1,0 +1,93 @@
+//! What travels beside the arguments of a request, in `_meta`.
+
+use model::{Client, LogLevel};
+use serde_json::{Map, Value};
+
+use crate::jsonrpc::{self, RpcError};
+use crate::revision::Revision;
+
+/// Keys of `_meta` that 2026-07-28 defines for every request.
+pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// Our own keys of `_meta`, for callers that name their run or guard a write.
+pub const RUN: &str = "toolgate/run_id";
+pub const IDEMPOTENCY: &str = "toolgate/idempotency_key";
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meta {
+    /// Set when the request names its own revision, as stateless clients do.
+    pub revision: Option<Revision>,
+    /// What such a request says about its client.
+    pub client: Client,
+    pub progress_token: Option<Value>,
+    pub traceparent: Option<String>,
+    pub run_id: Option<String>,
+    pub idempotency_key: Option<String>,
+    /// Every other key, to be passed on as it is.
+    pub rest: Map<String, Value>,
+}
+
+/// Takes `_meta` out of the parameters.
+pub(super) fn take(params: &mut Map<String, Value>) -> Result<Meta, RpcError> {
+    let mut rest = match params.shift_remove("_meta") {
+        None | Some(Value::Null) => return Ok(Meta::default()),
+        Some(Value::Object(rest)) => rest,
+        Some(_) => return Err(invalid("`_meta` must be an object")),
+    };
+    let mut meta = Meta { traceparent: text(rest.get("traceparent")), ..Meta::default() };
+    if let Some(version) = rest.shift_remove(VERSION) {
+        meta.revision = Some(modern(&version)?);
+        meta.client = client(&mut rest)?;
+    }
+    meta.progress_token = rest.shift_remove("progressToken").filter(|token| !token.is_null());
+    meta.run_id = rest.shift_remove(RUN).as_ref().and_then(|value| text(Some(value)));
+    meta.idempotency_key =
+        rest.shift_remove(IDEMPOTENCY).as_ref().and_then(|value| text(Some(value)));
+    meta.rest = rest;
+    Ok(meta)
+}
+
+/// The revision a stateless request names.
+fn modern(version: &Value) -> Result<Revision, RpcError> {
+    let asked =
+        version.as_str().ok_or_else(|| invalid(&format!("`{VERSION}` must be a string")))?;
+    let known = asked.parse::<Revision>().ok().filter(|revision| revision.is_modern());
+    known.ok_or_else(|| unsupported(asked))
+}
+
+/// The error for a revision that is not served.
+pub fn unsupported(asked: &str) -> RpcError {
+    let supported: Vec<&str> =
+        Revision::ALL.iter().filter(|r| r.is_modern()).map(|r| r.as_str()).collect();
+    let asked = model::fault::one_line(asked, 40);
+    let data = serde_json::json!({"supported": supported, "requested": asked});
+    RpcError::new(jsonrpc::UNSUPPORTED_VERSION, format!("revision `{asked}` is not served here"))
+        .with_data(data)
+}
+
+/// What a stateless request must and may say about its client.
+fn client(rest: &mut Map<String, Value>) -> Result<Client, RpcError> {
+    let Some(Value::Object(capabilities)) = rest.shift_remove(CAPABILITIES) else {
+        return Err(invalid(&format!("`_meta` needs an object under `{CAPABILITIES}`")));
+    };
+    let log_level = match rest.shift_remove(LOG_LEVEL) {
+        None => None,
+        Some(level) => Some(
+            level
+                .as_str()
+                .and_then(LogLevel::read)
+                .ok_or_else(|| invalid(&format!("`{LOG_LEVEL}` is no level we know")))?,
+        ),
+    };
+    Ok(Client { capabilities, info: rest.shift_remove(CLIENT), log_level })
+}
+
+fn invalid(message: &str) -> RpcError {
+    RpcError::new(jsonrpc::INVALID_PARAMS, message)
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    value.and_then(Value::as_str).map(str::to_owned)
+}
