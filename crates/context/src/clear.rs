@@ -59,7 +59,11 @@ pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
     let Shaped { mut answer, blobs, views } =
         shape(answer, &rules.source.tool, &rules.size, &digest.summary);
     let cleaner = Cleaner { profile: rules.profile, redactor: rules.redactor };
+    let opaque = OPAQUE.map(|key| (key, answer.rest.shift_remove(key)));
     let cleaning = cleaner.answer(&mut answer);
+    for (key, value) in opaque {
+        answer.rest.extend(value.map(|value| (key.to_owned(), value)));
+    }
     Clearing {
         cleared: Cleared::vouch(answer),
         blobs,
@@ -71,6 +75,9 @@ pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
         result_hash,
     }
 }
+
+/// Words a client hands back unread; changed, they would mean nothing to their maker.
+const OPAQUE: [&str; 2] = ["requestState", "taskId"];
 
 fn raw_hash(answer: &Answer) -> String {
     // INVARIANT: an answer is JSON already, so it always has a value.

@@ -31,7 +31,7 @@ pub use cleared::Cleared;
 pub use evidence::{Witness, evidence};
 pub use normalise::{Normalised, normalise};
 pub use redact::Redactor;
-pub use refuse::{menu, refuse, say};
+pub use refuse::{lines, menu, pass, pass_error, refuse, say};
 pub use sanitise::{Html, Profile, scrub};
 pub use session::{SessionError, load_session};
 pub use view::{parse_selector, view};

@@ -2,9 +2,9 @@
 //!
 //! They pass the sanitiser like everything else: a fault may quote an upstream or the caller.
 
-use model::fault::Violation;
+use model::fault::{Violation, WireError};
 use model::{Answer, Fault, NextAction};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::cleared::Cleared;
 use crate::redact::Redactor;
@@ -28,6 +28,38 @@ pub fn menu(mut tools: Vec<Value>, redactor: &Redactor) -> Cleared<Vec<Value>> {
         Cleaner::strict(redactor).value(tool);
     }
     Cleared::vouch(tools)
+}
+
+/// Definitions as they are listed, each one line of JSON.
+pub fn lines(definitions: Vec<Value>, redactor: &Redactor) -> Cleared<Vec<String>> {
+    let cleaned = menu(definitions, redactor).into_inner();
+    Cleared::vouch(cleaned.iter().map(Value::to_string).collect())
+}
+
+/// What an upstream says to a client in the protocol's own words: news, questions.
+pub fn pass(params: Map<String, Value>, redactor: &Redactor) -> Cleared<Map<String, Value>> {
+    let mut params = Value::Object(params);
+    Cleaner::strict(redactor).value(&mut params);
+    match params {
+        Value::Object(params) => Cleared::vouch(params),
+        // INVARIANT: cleaning keeps the shape.
+        _ => Cleared::vouch(Map::new()),
+    }
+}
+
+/// An error an upstream gave in the protocol's channel, for a client that speaks the protocol.
+pub fn pass_error(error: WireError, redactor: &Redactor) -> Cleared<WireError> {
+    let mut said = json!([error.message, error.data]);
+    Cleaner::strict(redactor).value(&mut said);
+    let (message, data) = match said {
+        Value::Array(parts) => {
+            let mut parts = parts.into_iter();
+            (parts.next().unwrap_or_default(), parts.next().filter(|data| !data.is_null()))
+        }
+        _ => (Value::Null, None),
+    };
+    let message = message.as_str().unwrap_or_default().to_owned();
+    Cleared::vouch(WireError { code: error.code, message, data })
 }
 
 pub(crate) fn release(mut answer: Answer, redactor: &Redactor) -> Cleared {
@@ -71,7 +103,6 @@ fn hint(fault: &Fault) -> &'static str {
 mod tests {
     use super::*;
     use model::Code;
-    use serde_json::json;
 
     fn violation(instance_path: &str, message: &str) -> Violation {
         let (instance_path, schema_path) = (instance_path.to_owned(), String::new());

@@ -29,8 +29,11 @@ pub enum Way {
 
 /// Decides one call.
 pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
-    let ruling = rule(rules, "call", facts);
-    let gate = facts.capability.and_then(|capability| capability.requires_gate.clone());
+    let ruling = rule(rules, facts.method.action(), facts);
+    let gate = facts
+        .capability
+        .filter(|_| !facts.method.only_looks())
+        .and_then(|capability| capability.requires_gate.clone());
     let gate = gate.or(ruling.gate).filter(|_| ruling.allowed);
     let action = match (ruling.allowed, &gate) {
         (false, _) => DecisionAction::Deny,
@@ -112,15 +115,7 @@ impl Ruling {
 }
 
 fn permit(facts: &Facts<'_>, decision: &Decision) -> Permit {
-    let capability_id = facts.capability.map(|capability| &capability.capability_id);
-    Permit::make(
-        facts.call_id,
-        &facts.item.key,
-        capability_id,
-        facts.args,
-        facts.effect(),
-        decision,
-    )
+    Permit::make(facts, decision)
 }
 
 fn refusal(decision: &Decision, facts: &Facts<'_>) -> Fault {

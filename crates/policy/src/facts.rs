@@ -9,8 +9,8 @@ use cedar_policy::{
 };
 use manifest::Capability;
 use model::{
-    ApprovalMode, CallId, Caller, CapClass, DecisionId, Effect, Item, Principal, PrincipalKind,
-    Timestamp, canonical,
+    ApprovalMode, CallId, Caller, CapClass, DecisionId, Effect, Item, ItemKind, Method, Principal,
+    PrincipalKind, Timestamp, canonical,
 };
 use serde_json::{Map, Value, json};
 
@@ -21,23 +21,33 @@ pub struct Facts<'a> {
     /// The id this decision will be known by.
     pub decision_id: &'a DecisionId,
     pub caller: &'a Caller,
+    pub method: &'a Method,
     pub item: &'a Item,
     /// Absent for a tool no manifest declares: then the worst case holds.
     pub capability: Option<&'a Capability>,
     pub args: &'a Value,
+    /// What else the request carries to the upstream.
+    pub params: &'a Map<String, Value>,
     pub at: Timestamp,
 }
 
 impl Facts<'_> {
     pub fn class(&self) -> CapClass {
-        self.capability.map_or(CapClass::Act, |capability| capability.class)
+        let unlisted = if self.method.only_looks() { CapClass::Observe } else { CapClass::Act };
+        self.capability.map_or(unlisted, |capability| capability.class)
     }
 
     pub fn mode(&self) -> ApprovalMode {
+        if self.method.only_looks() {
+            return ApprovalMode::ReadOnly;
+        }
         self.capability.map_or(ApprovalMode::Destructive, |capability| capability.approval_mode)
     }
 
     pub fn effect(&self) -> Effect {
+        if self.method.only_looks() {
+            return Effect::Read;
+        }
         self.capability.map_or(Effect::External, Capability::effect)
     }
 
@@ -45,6 +55,7 @@ impl Facts<'_> {
     pub(crate) fn hash(&self) -> String {
         canonical::hash(&json!({
             "principals": self.caller.chain(),
+            "method": self.method.as_str(),
             "tool": self.item.key,
             "definition": self.item.full_hash,
             "capability": self.capability.map(|capability| &capability.capability_id),
@@ -101,7 +112,12 @@ fn resource(facts: &Facts<'_>) -> Result<Entity, Unspeakable> {
         uid(Kind::Upstream, item.key.upstream.as_str())?,
         uid(Kind::Namespace, &item.namespace)?,
     ]);
-    Entity::new(uid(Kind::Tool, &item.key.to_string())?, attributes, parents).map_err(unspeakable)
+    let kind = match item.kind {
+        ItemKind::Resource => Kind::Resource,
+        ItemKind::Prompt => Kind::Prompt,
+        ItemKind::Tool | ItemKind::Skill | ItemKind::Internal => Kind::Tool,
+    };
+    Entity::new(uid(kind, &item.key.to_string())?, attributes, parents).map_err(unspeakable)
 }
 
 fn context(facts: &Facts<'_>) -> Result<Context, Unspeakable> {
@@ -120,6 +136,8 @@ enum Kind {
     Action,
     Principal(PrincipalKind),
     Tool,
+    Resource,
+    Prompt,
     Upstream,
     Namespace,
 }
@@ -133,6 +151,8 @@ impl Kind {
             Self::Principal(PrincipalKind::Agent) => "Agent",
             Self::Principal(PrincipalKind::Automation) => "Automation",
             Self::Tool => "Tool",
+            Self::Resource => "Resource",
+            Self::Prompt => "Prompt",
             Self::Upstream => "Upstream",
             Self::Namespace => "Namespace",
         }
@@ -143,7 +163,7 @@ fn uid(kind: Kind, id: &str) -> Result<EntityUid, Unspeakable> {
     Ok(EntityUid::from_type_name_and_id(type_name(kind.name())?, EntityId::new(id)))
 }
 
-/// Cedar reads a type's name with a parser; eight names need to be read only once.
+/// Cedar reads a type's name with a parser; ten names need to be read only once.
 fn type_name(name: &'static str) -> Result<EntityTypeName, Unspeakable> {
     static READ: RwLock<BTreeMap<&'static str, EntityTypeName>> = RwLock::new(BTreeMap::new());
     if let Some(known) = READ.read().unwrap_or_else(PoisonError::into_inner).get(name) {

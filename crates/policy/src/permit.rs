@@ -1,9 +1,13 @@
 //! The first of the two doors: no permit, no upstream.
 
-use model::{ApprovalId, CallId, CapabilityId, Decision, Effect, ItemKey, UpstreamName, canonical};
-use serde_json::Value;
+use model::{
+    ApprovalId, CallId, CapabilityId, Decision, Effect, ItemKey, Method, UpstreamName, canonical,
+};
+use serde_json::{Map, Value};
 
-/// Leave to make exactly one call: this tool, these arguments.
+use crate::facts::Facts;
+
+/// Leave to do exactly one thing: this method on this item, with these arguments.
 ///
 /// A permit carries what was judged, and upstreams send what the permit carries; so what is sent is
 /// what was judged. Only this crate can make one:
@@ -29,29 +33,26 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Permit {
     call_id: CallId,
+    method: Method,
     key: ItemKey,
     capability_id: Option<CapabilityId>,
     args: Value,
+    params: Map<String, Value>,
     effect: Effect,
     decision: Decision,
     approval_id: Option<ApprovalId>,
 }
 
 impl Permit {
-    pub(crate) fn make(
-        call_id: &CallId,
-        key: &ItemKey,
-        capability_id: Option<&CapabilityId>,
-        args: &Value,
-        effect: Effect,
-        decision: &Decision,
-    ) -> Self {
+    pub(crate) fn make(facts: &Facts<'_>, decision: &Decision) -> Self {
         Self {
-            call_id: call_id.clone(),
-            key: key.clone(),
-            capability_id: capability_id.cloned(),
-            args: args.clone(),
-            effect,
+            call_id: facts.call_id.clone(),
+            method: facts.method.clone(),
+            key: facts.item.key.clone(),
+            capability_id: facts.capability.map(|capability| capability.capability_id.clone()),
+            args: facts.args.clone(),
+            params: facts.params.clone(),
+            effect: facts.effect(),
             decision: decision.clone(),
             approval_id: None,
         }
@@ -66,11 +67,20 @@ impl Permit {
         &self.call_id
     }
 
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// What else the request carries, beside name and arguments.
+    pub fn params(&self) -> &Map<String, Value> {
+        &self.params
+    }
+
     pub fn upstream(&self) -> &UpstreamName {
         &self.key.upstream
     }
 
-    /// The tool's name as its upstream spells it.
+    /// The item's name as its upstream spells it: a tool's or prompt's name, a resource's URI.
     pub fn tool(&self) -> &str {
         &self.key.name
     }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use manifest::Capability;
 use model::{
-    ApprovalState, CallId, Caller, DecisionId, EffectClaim, Hints, Item, ItemIds, ItemKey,
-    ItemKind, Principal, Timestamp, UpstreamName,
+    ApprovalState, CallId, Caller, DecisionId, Effect, EffectClaim, Hints, Item, ItemIds, ItemKey,
+    ItemKind, Method, Principal, Timestamp, UpstreamName,
 };
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::*;
 
@@ -58,6 +58,7 @@ struct World {
     capability: Option<Capability>,
     args: Value,
     caller: Caller,
+    method: Method,
     at: Timestamp,
 }
 
@@ -69,6 +70,7 @@ impl World {
             capability: None,
             args: json!({}),
             caller: Caller::new(Principal::user("ann")),
+            method: Method::CallTool,
             at: Timestamp::from_millis(1_000),
         }
     }
@@ -80,9 +82,11 @@ impl World {
             call_id: &call_id,
             decision_id: &decision_id,
             caller: &self.caller,
+            method: &self.method,
             item: &self.item,
             capability: self.capability.as_ref(),
             args: &self.args,
+            params: &Map::new(),
             at: self.at,
         };
         decide(&self.rules, &facts)
@@ -214,4 +218,21 @@ proptest! {
         hinted.item.hints = Hints { read_only, destructive, idempotent, open_world, ..Hints::default() };
         prop_assert_eq!(hinted.decide().decision, plain.decide().decision);
     }
+}
+
+/// CO-25, CO-26: reading a resource and getting a prompt are ruled by words of their own.
+#[test]
+fn each_method_is_ruled_by_its_own_action() {
+    let rules = "permit(principal, action == Action::\"read\", resource);";
+    let check = |method: Method, action: DecisionAction, effect: Effect| {
+        let world = World { method, ..World::new(rules) };
+        let verdict = world.decide();
+        assert_eq!(verdict.decision.action, action);
+        if let Way::Go(permit) = verdict.way {
+            assert_eq!(permit.effect(), effect);
+        }
+    };
+    check(Method::ReadResource, DecisionAction::Allow, Effect::Read);
+    check(Method::GetPrompt, DecisionAction::Deny, Effect::Read);
+    check(Method::CallTool, DecisionAction::Deny, Effect::External);
 }
