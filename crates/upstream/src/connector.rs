@@ -1,9 +1,11 @@
 //! What every kind of upstream must be able to do.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use model::{Answer, Fault};
+use model::{Answer, Code, Fault, Listed, LogLevel};
 use policy::Permit;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::errand::Errand;
 
@@ -23,9 +25,71 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
     /// Every tool definition, as the upstream gives it, in the shape of MCP.
     async fn list(&self) -> Result<Vec<Value>, Fault>;
 
+    /// Everything the upstream has to offer. Upstreams without resources and prompts need only list.
+    async fn offer(&self) -> Result<Offer, Fault> {
+        Ok(Offer { tools: self.list().await?, ..Offer::default() })
+    }
+
     /// Makes the one call the permit allows.
     async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault>;
 
+    /// Does what the permit allows where that is no call of a tool: reads, gets, completes.
+    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        let message = format!("this upstream does not answer `{}`", permit.method().as_str());
+        Err(Fault::new(Code::MethodNotFound, message))
+    }
+
+    /// Asks for news of the permit's resource, or for no more of it.
+    async fn follow(&self, _permit: &Permit, _wanted: bool) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Wants log messages of this severity and above.
+    async fn set_log_level(&self, _level: LogLevel) {}
+
+    /// Whom to tell when something changes, from now on.
+    fn attach(&self, _bell: Bell) {}
+
     /// Ends what was opened. Calls still under way fail.
     async fn close(&self) {}
+}
+
+/// What an upstream offers, each list in the upstream's own order and words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Offer {
+    pub tools: Vec<Value>,
+    pub resources: Vec<Value>,
+    pub templates: Vec<Value>,
+    pub prompts: Vec<Value>,
+    /// Its capabilities, as it declared them.
+    pub capabilities: Map<String, Value>,
+    pub instructions: Option<String>,
+}
+
+/// Something changed at an upstream.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ring {
+    Changed(Listed),
+    Updated { uri: String },
+    Task { method: String, params: Map<String, Value> },
+}
+
+/// Told of every change, from any thread, and never waits.
+#[derive(Clone)]
+pub struct Bell(Arc<dyn Fn(Ring) + Send + Sync>);
+
+impl Bell {
+    pub fn new(ring: impl Fn(Ring) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ring))
+    }
+
+    pub fn ring(&self, what: Ring) {
+        (self.0)(what);
+    }
+}
+
+impl std::fmt::Debug for Bell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Bell")
+    }
 }

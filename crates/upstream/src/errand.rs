@@ -1,9 +1,12 @@
 //! What travels beside a permit: the wish to stop, the time that is left, and news on the way.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use model::Fault;
-use tokio::sync::mpsc;
+use model::fault::WireError;
+use model::{Client, Fault, LogLevel};
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 /// News of a call under way.
@@ -12,6 +15,43 @@ pub struct Progress {
     pub progress: f64,
     pub total: Option<f64>,
     pub message: Option<String>,
+}
+
+/// What an upstream says before its answer. Not yet cleaned.
+#[derive(Debug)]
+pub enum News {
+    Progress(Progress),
+    Log { level: LogLevel, params: Map<String, Value> },
+    Question(Question),
+}
+
+/// What an upstream wants to know from the client before it can go on.
+#[derive(Debug)]
+pub struct Question {
+    pub method: String,
+    pub params: Map<String, Value>,
+    /// Dropped unanswered, the upstream hears that nobody answers.
+    pub reply: oneshot::Sender<Result<Value, WireError>>,
+}
+
+/// Takes news from any thread and never waits; says whether somebody will hear it.
+#[derive(Clone)]
+pub struct Listener(Arc<dyn Fn(News) -> bool + Send + Sync>);
+
+impl Listener {
+    pub fn new(hear: impl Fn(News) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hear))
+    }
+
+    pub fn tell(&self, news: News) -> bool {
+        (self.0)(news)
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Listener")
+    }
 }
 
 /// The circumstances of one call. Cloning shares the same cancellation and the same listener.
@@ -23,7 +63,15 @@ pub struct Errand {
     /// W3C trace id, passed on to upstreams that take one.
     pub trace_id: String,
     /// Nobody listens when absent, and then upstreams are not asked to report.
-    pub news: Option<mpsc::Sender<Progress>>,
+    pub news: Option<Listener>,
+    /// Who answers for the call. What is said without naming a call reaches nobody else's client.
+    pub owner: String,
+    /// For whom the call is made, as that client describes itself.
+    pub client: Arc<Client>,
+    /// The client wants to hear of progress.
+    pub report: bool,
+    /// `_meta` of the client's request, without what the wire itself puts there.
+    pub meta: Map<String, Value>,
 }
 
 impl Errand {
@@ -34,13 +82,17 @@ impl Errand {
             timeout: model::limits::CALL_TIMEOUT_DEFAULT,
             trace_id: String::new(),
             news: None,
+            owner: String::new(),
+            client: Arc::default(),
+            report: false,
+            meta: Map::new(),
         }
     }
 
     /// Tells the listener, if there is one. A slow listener misses news; the call never waits.
     pub fn report(&self, progress: Progress) {
         if let Some(news) = &self.news
-            && news.try_send(progress).is_err()
+            && !news.tell(News::Progress(progress))
         {
             tracing::trace!("progress dropped: the listener is slow or gone");
         }

@@ -1,118 +1,119 @@
-//! MCP servers over Streamable HTTP, as revisions up to 2025-11-25 speak it.
+//! MCP servers over Streamable HTTP, of every revision that has it.
 //!
-//! Stateless servers and legacy SSE belong to a later issue.
+//! Up to 2025-11-25 there is one conversation for all calls, with a session where the server wants
+//! one; from 2026-07-28 on each request stands for itself. Legacy SSE belongs to a later issue.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+mod answer;
+mod listen;
+mod net;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use async_trait::async_trait;
 use auth::Credentials;
-use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
-use http_body_util::Full;
-use hyper::body::Incoming;
-use model::{Answer, Code, Fault};
-use policy::Permit;
-use protocol::peer::{self, FromServer};
-use protocol::sse::Events;
-use serde_json::Value;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use model::Fault;
+use protocol::{Revision, headers, jsonrpc, peer};
+use serde_json::{Map, Value};
 use tokio::sync::Mutex;
+use tokio_util::task::AbortOnDropHandle;
 
-use crate::connector::Connector;
-use crate::errand::{Errand, Progress};
-use crate::http_client::{self, HttpClient};
-use crate::limits;
-use crate::pages::Pages;
-
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+use self::answer::answer_in;
+use self::net::{Net, SESSION, VERSION};
+use crate::connector::Bell;
+use crate::errand::Errand;
+use crate::mcp::{Age, Asking, Greeting, Mcp, Wire};
 
 /// A server at an address.
-#[derive(Debug)]
-pub struct Http {
-    wire: Arc<Wire>,
-    host: String,
-    session: Mutex<Option<Arc<HeaderMap>>>,
-}
+pub type Http = Mcp<HttpWire>;
 
 #[derive(Debug)]
-struct Wire {
-    client: HttpClient,
-    uri: Uri,
+pub struct HttpWire {
+    net: Arc<Net>,
+    age: Age,
+    open: Mutex<Option<Arc<Conversation>>>,
+    bell: StdMutex<Option<Bell>>,
+    /// Resources somebody wants news of.
+    followed: StdMutex<BTreeSet<String>>,
+    listening: StdMutex<Option<AbortOnDropHandle<()>>>,
+    underway: Arc<Underway>,
+}
+
+/// Calls under way by number, for what a server says on the stream that belongs to none.
+pub(crate) type Underway = StdMutex<BTreeMap<i64, Errand>>;
+
+/// What stays the same from one request to the next.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    greeting: Arc<Greeting>,
     headers: HeaderMap,
-    next_id: AtomicI64,
 }
 
 impl Http {
     /// Checks address and credentials; nothing is contacted yet.
-    pub fn new(url: &str, credentials: &Credentials) -> Result<Self, Fault> {
-        let bad = |message: String| Fault::new(Code::ArgsInvalid, message);
-        let uri: Uri = url.parse().map_err(|error| bad(format!("`{url}` is no URL: {error}")))?;
-        let host = match (uri.scheme_str(), uri.host()) {
-            (Some("http" | "https"), Some(host)) => host.to_owned(),
-            _ => return Err(bad(format!("`{url}` must be an http or https URL"))),
-        };
-        let wire = Wire {
-            client: http_client::client()?,
-            uri,
-            headers: base_headers(credentials)?,
-            next_id: AtomicI64::new(0),
-        };
-        Ok(Self { wire: Arc::new(wire), host, session: Mutex::new(None) })
-    }
-
-    /// The headers of an open conversation, opened if need be.
-    async fn session(&self) -> Result<Arc<HeaderMap>, Fault> {
-        let mut slot = self.session.lock().await;
-        if let Some(session) = slot.as_ref() {
-            return Ok(Arc::clone(session));
-        }
-        let session = Arc::new(self.wire.introduce().await?);
-        *slot = Some(Arc::clone(&session));
-        Ok(session)
-    }
-
-    /// Asks within the conversation; a server that forgot it is introduced again, once.
-    async fn ask<F>(&self, errand: Option<&Errand>, frame: F) -> Result<Value, Fault>
-    where
-        F: Fn(i64) -> Vec<u8> + Send + Sync,
-    {
-        let session = self.session().await?;
-        match self.wire.ask(&session, errand, &frame).await? {
-            Asked::Answer(value) => return Ok(value),
-            Asked::Forgotten => *self.session.lock().await = None,
-        }
-        let session = self.session().await?;
-        match self.wire.ask(&session, errand, &frame).await? {
-            Asked::Answer(value) => Ok(value),
-            Asked::Forgotten => Err(refused(StatusCode::NOT_FOUND)),
-        }
+    pub fn new(url: &str, credentials: &Credentials, age: Age) -> Result<Self, Fault> {
+        Ok(Self::over(HttpWire {
+            net: Arc::new(Net::new(url, credentials)?),
+            age,
+            open: Mutex::new(None),
+            bell: StdMutex::new(None),
+            followed: StdMutex::default(),
+            listening: StdMutex::new(None),
+            underway: Arc::default(),
+        }))
     }
 }
 
 #[async_trait]
-impl Connector for Http {
-    fn protocol(&self) -> &'static str {
-        "mcp"
+impl Wire for HttpWire {
+    async fn greet(&self) -> Result<Arc<Greeting>, Fault> {
+        Ok(Arc::clone(&self.conversation().await?.greeting))
     }
 
-    fn endpoint_host(&self) -> Option<&str> {
-        Some(&self.host)
+    /// Asks within the conversation; a server that forgot it is introduced again, once.
+    async fn ask(&self, asking: Asking<'_>) -> Result<Value, Fault> {
+        let conversation = self.conversation().await?;
+        let asked = self.ask_in(&conversation, &asking).await?;
+        let Asked::Forgotten = asked else { return asked.settled() };
+        *self.open.lock().await = None;
+        let conversation = self.conversation().await?;
+        self.ask_in(&conversation, &asking).await?.settled()
     }
 
-    async fn list(&self) -> Result<Vec<Value>, Fault> {
-        let mut pages = Pages::new();
-        while let Some(cursor) = pages.wanted() {
-            pages.take(self.ask(None, |id| peer::tools_list(id, cursor.as_deref())).await?)?;
+    async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault> {
+        let conversation = self.conversation().await?;
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let changed = if wanted { followed.insert(uri.to_owned()) } else { followed.remove(uri) };
+        if !changed {
+            return Ok(());
         }
-        Ok(pages.tools)
+        if !conversation.greeting.revision.is_modern() {
+            let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
+            let params = Map::from_iter([("uri".to_owned(), uri.into())]);
+            self.ask(Asking::own(method, params)).await?;
+        }
+        *self.followed.lock().unwrap_or_else(PoisonError::into_inner) = followed;
+        if conversation.greeting.revision.is_modern() {
+            self.listen(&conversation);
+        }
+        Ok(())
     }
 
-    async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
-        let report = errand.news.is_some();
-        let frame = |id| peer::tools_call(id, permit.tool(), permit.arguments(), report);
-        peer::call_answer(self.ask(Some(errand), frame).await?)
+    fn attach(&self, bell: Bell) {
+        *self.bell.lock().unwrap_or_else(PoisonError::into_inner) = Some(bell);
+    }
+
+    fn host(&self) -> Option<&str> {
+        Some(self.net.host())
+    }
+
+    async fn close(&self) {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let open = self.open.lock().await.take();
+        if let Some(conversation) = open.filter(|open| open.headers.contains_key(SESSION)) {
+            self.net.end_session(&conversation.headers).await;
+        }
     }
 }
 
@@ -122,177 +123,178 @@ enum Asked {
     Forgotten,
 }
 
-impl Wire {
-    async fn introduce(&self) -> Result<HeaderMap, Fault> {
-        let id = self.number();
-        let response = self.post(&HeaderMap::new(), peer::initialize(id)).await?;
-        let mut session = HeaderMap::new();
-        if let Some(value) = response.headers().get(SESSION) {
-            session.insert(SESSION, value.clone());
+impl Asked {
+    fn settled(self) -> Result<Value, Fault> {
+        match self {
+            Self::Answer(value) => Ok(value),
+            Self::Forgotten => Err(answer::refused(StatusCode::NOT_FOUND)),
         }
-        let result = answer_in(response, id, None).await?;
-        let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-        if let Ok(value) = HeaderValue::from_str(version) {
-            session.insert(VERSION, value);
+    }
+}
+
+impl HttpWire {
+    async fn conversation(&self) -> Result<Arc<Conversation>, Fault> {
+        let mut slot = self.open.lock().await;
+        if let Some(open) = slot.as_ref() {
+            return Ok(Arc::clone(open));
         }
-        drop(self.post(&session, peer::initialized()).await?);
-        Ok(session)
+        let opened = Arc::new(self.begin().await?);
+        *slot = Some(Arc::clone(&opened));
+        self.listen(&opened);
+        Ok(opened)
     }
 
-    async fn ask(
-        self: &Arc<Self>,
-        session: &Arc<HeaderMap>,
-        errand: Option<&Errand>,
-        frame: &(dyn Fn(i64) -> Vec<u8> + Send + Sync),
+    /// Finds out how old the server is, unless that was said.
+    async fn begin(&self) -> Result<Conversation, Fault> {
+        match self.age {
+            Age::Pinned(revision) if revision.is_modern() => self.discover().await,
+            Age::Pinned(revision) => self.introduce(revision).await,
+            Age::Auto => match self.introduce(Revision::NEWEST_LEGACY).await {
+                Err(fault) if is_too_modern(&fault) => self.discover().await,
+                begun => begun,
+            },
+        }
+    }
+
+    async fn introduce(&self, revision: Revision) -> Result<Conversation, Fault> {
+        let id = self.net.number();
+        let frame = peer::initialize(id, revision);
+        let response = self.net.post(&HeaderMap::new(), frame).await?;
+        let mut headers = HeaderMap::new();
+        if let Some(value) = response.headers().get(SESSION) {
+            headers.insert(SESSION, value.clone());
+        }
+        let result = answer_in(&self.net, &headers, response, id, None, None).await?;
+        let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let revision = version.parse().unwrap_or(Revision::UNNAMED_HTTP);
+        if let Ok(value) = HeaderValue::from_str(version) {
+            headers.insert(VERSION, value);
+        }
+        drop(self.net.post(&headers, peer::initialized()).await?);
+        Ok(Conversation { greeting: Arc::new(Greeting::read(revision, &result)), headers })
+    }
+
+    async fn discover(&self) -> Result<Conversation, Fault> {
+        let revision = Revision::V2026_07_28;
+        let mut headers = HeaderMap::new();
+        headers.insert(VERSION, HeaderValue::from_static(revision.as_str()));
+        let nobody = Greeting { revision, capabilities: Map::new(), instructions: None };
+        let bare = Arc::new(Conversation { greeting: Arc::new(nobody), headers: headers.clone() });
+        let asking = Asking::own("server/discover", Map::new());
+        let result = self.ask_in(&bare, &asking).await?.settled()?;
+        Ok(Conversation { greeting: Arc::new(Greeting::read(revision, &result)), headers })
+    }
+
+    async fn ask_in(
+        &self,
+        conversation: &Arc<Conversation>,
+        asking: &Asking<'_>,
     ) -> Result<Asked, Fault> {
-        let id = self.number();
-        let mut guard = CancelOnDrop { wire: self, session, id, armed: errand.is_some() };
-        let response = self.post(session, frame(id)).await;
+        let id = self.net.number();
+        let modern = conversation.greeting.revision.is_modern();
+        let mut guard = CancelOnDrop {
+            net: &self.net,
+            conversation,
+            underway: &self.underway,
+            id,
+            // Newer servers take the closed connection for the wish to stop.
+            armed: asking.errand.is_some() && !modern,
+        };
+        if let Some(errand) = asking.errand.filter(|_| !modern) {
+            let mut underway = self.underway.lock().unwrap_or_else(PoisonError::into_inner);
+            underway.insert(id, errand.clone());
+        }
+        let frame = asking.frame(id, conversation.greeting.revision);
+        let headers = request_headers(conversation, asking)?;
+        let response = self.net.post(&headers, frame).await;
         let outcome = match response {
             Ok(response)
-                if response.status() == StatusCode::NOT_FOUND && session.contains_key(SESSION) =>
+                if response.status() == StatusCode::NOT_FOUND && headers.contains_key(SESSION) =>
             {
                 Ok(Asked::Forgotten)
             }
-            Ok(response) => answer_in(response, id, errand).await.map(Asked::Answer),
+            Ok(response) => {
+                let bell = self.bell();
+                let answer = answer_in(
+                    &self.net,
+                    &conversation.headers,
+                    response,
+                    id,
+                    asking.errand,
+                    bell.as_ref(),
+                );
+                answer.await.map(Asked::Answer)
+            }
             Err(fault) => Err(fault),
         };
         guard.armed = false;
         outcome
     }
 
-    async fn post(&self, session: &HeaderMap, frame: Vec<u8>) -> Result<Response<Incoming>, Fault> {
-        let mut request = Request::new(Full::new(Bytes::from(frame)));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
-            .headers_mut()
-            .extend(session.iter().map(|(name, value)| (name.clone(), value.clone())));
-        http_client::send(&self.client, request).await
+    fn bell(&self) -> Option<Bell> {
+        self.bell.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn number(&self) -> i64 {
-        self.next_id.fetch_add(1, Ordering::Relaxed) + 1
+    /// Listens for changes from now on, in place of any listening before.
+    fn listen(&self, conversation: &Arc<Conversation>) {
+        let Some(bell) = self.bell() else { return };
+        let uris = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let work = listen::listen(
+            Arc::clone(&self.net),
+            Arc::clone(conversation),
+            uris.into_iter().collect(),
+            listen::Ears { bell, underway: Arc::clone(&self.underway) },
+        );
+        let handle = AbortOnDropHandle::new(tokio::spawn(work));
+        *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
     }
+}
+
+fn request_headers(conversation: &Conversation, asking: &Asking<'_>) -> Result<HeaderMap, Fault> {
+    let mut all = conversation.headers.clone();
+    if !conversation.greeting.revision.is_modern() {
+        return Ok(all);
+    }
+    let mut add = |name: &str, text: &str| {
+        let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(Fault::internal)?;
+        all.insert(name, HeaderValue::from_str(text).map_err(Fault::internal)?);
+        Ok::<(), Fault>(())
+    };
+    add(headers::METHOD, asking.method)?;
+    if let Some(name) = asking.name {
+        add(headers::NAME, &headers::encode(name))?;
+    }
+    for (name, text) in &asking.headers {
+        add(name, text)?;
+    }
+    Ok(all)
+}
+
+/// The server says that it is newer than conversations.
+fn is_too_modern(fault: &Fault) -> bool {
+    fault.upstream.as_ref().is_some_and(|error| {
+        matches!(
+            error.code,
+            jsonrpc::UNSUPPORTED_VERSION | jsonrpc::HEADER_MISMATCH | jsonrpc::METHOD_NOT_FOUND
+        )
+    })
 }
 
 /// Tells the server when a call is given up before its answer.
 struct CancelOnDrop<'a> {
-    wire: &'a Arc<Wire>,
-    session: &'a Arc<HeaderMap>,
+    net: &'a Arc<Net>,
+    conversation: &'a Arc<Conversation>,
+    underway: &'a Underway,
     id: i64,
     armed: bool,
 }
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        if !self.armed {
-            return;
+        self.underway.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        if self.armed {
+            let frame = peer::cancelled(self.id, "the caller gave up");
+            self.net.tell_soon(self.conversation.headers.clone(), frame);
         }
-        let (wire, session, id) = (Arc::clone(self.wire), Arc::clone(self.session), self.id);
-        tokio::spawn(async move {
-            let told = wire.post(&session, peer::cancelled(id, "the caller gave up"));
-            match tokio::time::timeout(limits::STOP_GRACE, told).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(fault)) => tracing::debug!(%fault, "a cancellation could not be delivered"),
-                Err(_elapsed) => tracing::debug!("a cancellation found no listener"),
-            }
-        });
-    }
-}
-
-/// The answer to request `id` in a response that is one JSON text or a stream of events.
-async fn answer_in(
-    response: Response<Incoming>,
-    id: i64,
-    errand: Option<&Errand>,
-) -> Result<Value, Fault> {
-    if !response.status().is_success() {
-        return Err(refused_with(response).await);
-    }
-    let streams = content_type(&response).starts_with("text/event-stream");
-    let mut body = response.into_body();
-    if !streams {
-        let bytes = http_client::read_body(body).await?;
-        return pick(&bytes, id, errand)?.unwrap_or_else(|| Err(no_answer()));
-    }
-    let mut events = Events::new(limits::MESSAGE_BYTES_MAX);
-    while let Some(chunk) = http_client::next_chunk(&mut body).await? {
-        let complete = events.push(&chunk).map_err(|error| {
-            Fault::new(Code::UpstreamError, "the upstream's stream is unusable").logging(error)
-        })?;
-        for event in complete {
-            if let Some(outcome) = pick(event.data.as_bytes(), id, errand)? {
-                return outcome;
-            }
-        }
-    }
-    Err(no_answer())
-}
-
-/// Our answer among what a server sent, if it is there; progress goes to the listener.
-fn pick(
-    bytes: &[u8],
-    id: i64,
-    errand: Option<&Errand>,
-) -> Result<Option<Result<Value, Fault>>, Fault> {
-    let messages = peer::read(bytes).map_err(|refusal| {
-        Fault::new(Code::UpstreamError, "the upstream's answer is not JSON-RPC")
-            .logging(refusal.error.message)
-    })?;
-    for message in messages {
-        match message {
-            FromServer::Response { id: got, outcome } if got == id => {
-                return Ok(Some(outcome.map_err(|error| peer::call_fault(&error))));
-            }
-            FromServer::Progress { progress, total, message, .. } => {
-                if let Some(errand) = errand {
-                    errand.report(Progress { progress, total, message });
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(None)
-}
-
-fn base_headers(credentials: &Credentials) -> Result<HeaderMap, Fault> {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    for (name, value) in credentials.reveal() {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(Fault::internal)?;
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|error| Fault::internal(format!("header `{name}` cannot be sent: {error}")))?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
-    Ok(headers)
-}
-
-fn content_type(response: &Response<Incoming>) -> &str {
-    response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
-fn no_answer() -> Fault {
-    Fault::new(Code::UpstreamError, "the upstream ended its answer without answering")
-}
-
-fn refused(status: StatusCode) -> Fault {
-    let code = match status.as_u16() {
-        401 | 403 => Code::AuthFailed,
-        408 | 504 => Code::UpstreamTimeout,
-        429 | 500..=599 => Code::UpstreamUnavailable,
-        _ => Code::UpstreamError,
-    };
-    Fault::new(code, format!("the upstream answered with status {}", status.as_u16()))
-}
-
-async fn refused_with(response: Response<Incoming>) -> Fault {
-    let fault = refused(response.status());
-    match http_client::read_body(response.into_body()).await {
-        Ok(body) => fault.logging(model::fault::one_line(&String::from_utf8_lossy(&body), 400)),
-        Err(_) => fault,
     }
 }

@@ -9,6 +9,7 @@ pub mod filter;
 pub mod function;
 pub mod http;
 pub mod limits;
+pub mod mcp;
 pub mod missing;
 pub mod openapi;
 pub mod stdio;
@@ -19,7 +20,7 @@ mod http_client;
 mod multiplex;
 mod pages;
 
-pub use connector::Connector;
-pub use errand::{Errand, Progress};
+pub use connector::{Bell, Connector, Offer, Ring};
+pub use errand::{Errand, Listener, News, Progress, Question};
 pub use filter::Filter;
 pub use upstreams::{Member, Upstreams};

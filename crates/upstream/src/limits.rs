@@ -16,3 +16,6 @@ pub const STOP_GRACE: Duration = Duration::from_secs(2);
 pub const IDLE_CONNECTIONS: usize = 64;
 /// One line of a child's standard error.
 pub const STDERR_LINE_BYTES_MAX: usize = 4_096;
+/// Between two tries to hear of an upstream's changes.
+pub const LISTEN_PAUSE_MIN: Duration = Duration::from_millis(250);
+pub const LISTEN_PAUSE_MAX: Duration = Duration::from_mins(1);

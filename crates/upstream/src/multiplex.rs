@@ -1,6 +1,6 @@
 //! Many calls over one pipe: our own numbers, and who waits for which.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,10 +8,12 @@ use model::{Code, Fault};
 use protocol::RpcError;
 use protocol::peer::FromServer;
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use crate::errand::Progress;
+use crate::connector::Bell;
+use crate::errand::Errand;
 use crate::limits;
+use crate::mcp::talk::{self, Heard};
 
 type Outcome = Result<Value, RpcError>;
 
@@ -19,13 +21,13 @@ type Outcome = Result<Value, RpcError>;
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     next_id: AtomicI64,
-    waiting: Mutex<HashMap<i64, Waiting>>,
+    waiting: Mutex<BTreeMap<i64, Waiting>>,
 }
 
 #[derive(Debug)]
 struct Waiting {
     done: oneshot::Sender<Outcome>,
-    news: Option<mpsc::Sender<Progress>>,
+    errand: Option<Errand>,
 }
 
 /// A place in the queue. Dropping it before the answer frees the place and calls `on_drop`.
@@ -41,7 +43,7 @@ impl Pending {
     /// Takes a number for one call. `on_drop` runs if the call is given up before its answer.
     pub(crate) fn enter<F: FnMut(i64)>(
         self: &Arc<Self>,
-        news: Option<mpsc::Sender<Progress>>,
+        errand: Option<&Errand>,
         on_drop: F,
     ) -> Result<Ticket<F>, Fault> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
@@ -50,36 +52,56 @@ impl Pending {
         if waiting.len() >= limits::PENDING_CALLS_MAX {
             return Err(Fault::new(Code::RateLimited, "too many calls wait for this upstream"));
         }
-        waiting.insert(id, Waiting { done, news });
+        waiting.insert(id, Waiting { done, errand: errand.cloned() });
         drop(waiting);
         Ok(Ticket { id, answer, pending: Arc::clone(self), on_drop, settled: false })
     }
 
     /// Hands a message to whoever waits for it. Late and unknown answers are nobody's.
-    pub(crate) fn deliver(&self, message: FromServer) {
+    pub(crate) fn deliver(&self, message: FromServer, bell: Option<&Bell>) -> Heard {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        match message {
+        let concerned = match message {
             FromServer::Response { id, outcome } => {
                 let entry = waiting.remove(&id);
                 if entry.is_none_or(|entry| entry.done.send(outcome).is_err()) {
                     tracing::debug!(id, "an answer nobody waits for");
                 }
+                return Heard::Done;
             }
-            FromServer::Progress { id, progress, total, message } => {
-                let news = waiting.get(&id).and_then(|entry| entry.news.as_ref());
-                if news.is_some_and(|n| n.try_send(Progress { progress, total, message }).is_err())
-                {
-                    tracing::trace!(id, "progress dropped: the listener is slow or gone");
-                }
-            }
-            FromServer::Question { .. } | FromServer::Other => {}
-        }
+            FromServer::Progress { id, .. } => waiting.get(&id).and_then(|w| w.errand.as_ref()),
+            _ => concerned(waiting.values().filter_map(|w| w.errand.as_ref()), &message),
+        };
+        talk::hear(message, concerned, bell)
     }
 
     /// The upstream is gone: everybody who waits learns it now.
     pub(crate) fn fail_all(&self) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+/// Whose call a message belongs to that names none: the newest that can take it, and nobody's while
+/// calls of several owners are under way.
+pub(crate) fn concerned<'a>(
+    underway: impl Iterator<Item = &'a Errand>,
+    message: &FromServer,
+) -> Option<&'a Errand> {
+    let mut newest: Option<&Errand> = None;
+    let mut owner: Option<&str> = None;
+    for errand in underway {
+        if owner.is_some_and(|owner| owner != errand.owner) {
+            return None;
+        }
+        owner = Some(&errand.owner);
+        let takes = match message {
+            FromServer::Question { method, .. } => errand.client.takes(method),
+            _ => true,
+        };
+        if takes {
+            newest = Some(errand);
+        }
+    }
+    newest
 }
 
 impl<F: FnMut(i64)> Ticket<F> {
@@ -89,7 +111,7 @@ impl<F: FnMut(i64)> Ticket<F> {
         self.settled = true;
         match outcome {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err(error)) => Err(protocol::peer::call_fault(&error)),
+            Ok(Err(error)) => Err(protocol::peer::call_fault(error)),
             Err(_gone) => Err(Fault::new(
                 Code::UpstreamUnavailable,
                 "the upstream went away before it answered",
@@ -121,9 +143,9 @@ mod tests {
         let pending = Arc::new(Pending::default());
         let first = pending.enter(None, |_| {}).unwrap();
         let second = pending.enter(None, |_| {}).unwrap();
-        pending.deliver(response(second.id));
-        pending.deliver(response(99));
-        pending.deliver(response(first.id));
+        pending.deliver(response(second.id), None);
+        pending.deliver(response(99), None);
+        pending.deliver(response(first.id), None);
         assert_eq!(first.answer().await.unwrap(), json!(1));
         assert_eq!(second.answer().await.unwrap(), json!(2));
     }
@@ -144,6 +166,23 @@ mod tests {
         let ticket = pending.enter(None, |_| panic!("nothing to cancel")).unwrap();
         pending.fail_all();
         assert_eq!(ticket.answer().await.unwrap_err().code, Code::UpstreamUnavailable);
+    }
+
+    #[test]
+    fn what_names_no_call_reaches_nobody_while_several_could_be_meant() {
+        let of = |owner: &str| Errand { owner: owner.to_owned(), ..Errand::quiet() };
+        let check = |owners: &[&str], heard: bool| {
+            let errands: Vec<Errand> = owners.iter().map(|owner| of(owner)).collect();
+            assert_eq!(
+                concerned(errands.iter(), &FromServer::Other).is_some(),
+                heard,
+                "{owners:?}"
+            );
+        };
+        check(&[], false);
+        check(&["ann"], true);
+        check(&["ann", "ann"], true);
+        check(&["ann", "bob"], false);
     }
 
     #[tokio::test]

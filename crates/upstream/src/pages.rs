@@ -1,13 +1,14 @@
-//! Follows the pages of a tool list: all of them, up to a bound, never in a circle.
+//! Follows the pages of a list: all of them, up to a bound, never in a circle.
 
-use model::{Code, Fault, limits};
+use model::{Code, Fault, Listed, limits};
 use protocol::peer;
 use serde_json::Value;
 
 /// A list in the making. Ask for [`Pages::wanted`] until nothing is.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    pub(crate) tools: Vec<Value>,
+    pub(crate) items: Vec<Value>,
+    what: Listed,
     next: Next,
     count: usize,
 }
@@ -20,8 +21,8 @@ enum Next {
 }
 
 impl Pages {
-    pub(crate) fn new() -> Self {
-        Self { tools: Vec::new(), next: Next::First, count: 0 }
+    pub(crate) fn new(what: Listed) -> Self {
+        Self { items: Vec::new(), what, next: Next::First, count: 0 }
     }
 
     /// The cursor to ask with; none within means the first page.
@@ -38,21 +39,22 @@ impl Pages {
     }
 
     pub(crate) fn take(&mut self, page: Value) -> Result<(), Fault> {
-        let (mut tools, cursor) = peer::tools_page(page)?;
-        self.tools.append(&mut tools);
+        let (mut items, cursor) = peer::page(self.what, page)?;
+        self.items.append(&mut items);
         self.count += 1;
         let next = cursor.map_or(Next::Done, Next::After);
         if next == self.next {
-            return Err(Fault::new(Code::UpstreamError, "the upstream's tool list repeats a page"));
+            return Err(self.broken("repeats a page"));
         }
         if self.count >= limits::LIST_PAGES_MAX && next != Next::Done {
-            return Err(Fault::new(
-                Code::UpstreamError,
-                "the upstream's tool list has too many pages",
-            ));
+            return Err(self.broken("has too many pages"));
         }
         self.next = next;
         Ok(())
+    }
+
+    fn broken(&self, why: &str) -> Fault {
+        Fault::new(Code::UpstreamError, format!("the upstream's `{}` {why}", self.what.method()))
     }
 }
 
@@ -62,11 +64,11 @@ mod tests {
     use serde_json::json;
 
     fn collect(answer: impl Fn(Option<&str>) -> Value) -> Result<Vec<Value>, Fault> {
-        let mut pages = Pages::new();
+        let mut pages = Pages::new(Listed::Tools);
         while let Some(cursor) = pages.wanted() {
             pages.take(answer(cursor.as_deref()))?;
         }
-        Ok(pages.tools)
+        Ok(pages.items)
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Answer, Code, Fault, UpstreamName};
+use model::{Answer, Code, Fault, LogLevel, UpstreamName};
 use policy::Permit;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 
-use crate::connector::Connector;
+use crate::connector::{Bell, Connector, Offer, Ring};
 use crate::errand::Errand;
 use crate::filter::Filter;
 use crate::limits;
@@ -47,8 +47,8 @@ impl Upstreams {
         self.members.get(name)
     }
 
-    /// Asks every upstream for its tools, all at once; each answers or fails on its own.
-    pub async fn list(&self) -> BTreeMap<UpstreamName, Result<Vec<Value>, Fault>> {
+    /// Asks every upstream for what it has, all at once; each answers or fails on its own.
+    pub async fn list(&self) -> BTreeMap<UpstreamName, Result<Offer, Fault>> {
         let mut asking = JoinSet::new();
         for (name, member) in &self.members {
             let (name, member) = (name.clone(), member.clone());
@@ -64,12 +64,47 @@ impl Upstreams {
         lists
     }
 
+    /// Asks one upstream for what it has.
+    pub async fn list_one(&self, name: &UpstreamName) -> Result<Offer, Fault> {
+        match self.members.get(name) {
+            Some(member) => list_in_time(member).await,
+            None => Err(not_connected()),
+        }
+    }
+
+    /// Tells `hear` of every change from now on, with the name of the upstream.
+    pub fn attach(&self, hear: &Arc<dyn Fn(UpstreamName, Ring) + Send + Sync>) {
+        for (name, member) in &self.members {
+            let (name, hear) = (name.clone(), Arc::clone(hear));
+            member.connector.attach(Bell::new(move |ring| hear(name.clone(), ring)));
+        }
+    }
+
     /// Makes the call, within the errand's time and until its caller gives up.
     pub async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
-        let Some(member) = self.members.get(permit.upstream()) else {
-            return Err(Fault::new(Code::UpstreamUnavailable, "this upstream is not connected"));
-        };
+        let member = self.members.get(permit.upstream()).ok_or_else(not_connected)?;
         errand.bound(member.connector.call(permit, errand)).await
+    }
+
+    /// Does what the permit allows where that is no call of a tool.
+    pub async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        let member = self.members.get(permit.upstream()).ok_or_else(not_connected)?;
+        errand.bound(member.connector.ask(permit, errand)).await
+    }
+
+    /// Asks for news of the permit's resource, or for no more of it.
+    pub async fn follow(&self, permit: &Permit, wanted: bool) -> Result<(), Fault> {
+        let member = self.members.get(permit.upstream()).ok_or_else(not_connected)?;
+        Errand::quiet().bound(member.connector.follow(permit, wanted)).await
+    }
+
+    pub async fn set_log_level(&self, level: LogLevel) {
+        for member in self.members.values() {
+            let told = member.connector.set_log_level(level);
+            if tokio::time::timeout(limits::STOP_GRACE, told).await.is_err() {
+                tracing::debug!("an upstream did not take a log level in time");
+            }
+        }
     }
 
     pub async fn close(&self) {
@@ -79,12 +114,16 @@ impl Upstreams {
     }
 }
 
-async fn list_in_time(member: &Member) -> Result<Vec<Value>, Fault> {
-    let listing = tokio::time::timeout(limits::START_TIMEOUT, member.connector.list());
-    let mut tools = listing.await.unwrap_or_else(|_elapsed| {
+fn not_connected() -> Fault {
+    Fault::new(Code::UpstreamUnavailable, "this upstream is not connected")
+}
+
+async fn list_in_time(member: &Member) -> Result<Offer, Fault> {
+    let listing = tokio::time::timeout(limits::START_TIMEOUT, member.connector.offer());
+    let mut offer = listing.await.unwrap_or_else(|_elapsed| {
         let seconds = limits::START_TIMEOUT.as_secs();
         Err(Fault::new(Code::UpstreamTimeout, format!("no list of tools within {seconds} s")))
     })?;
-    tools.retain(|definition| member.filter.admits(definition));
-    Ok(tools)
+    offer.tools.retain(|definition| member.filter.admits(definition));
+    Ok(offer)
 }

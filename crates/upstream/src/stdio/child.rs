@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Code, Fault};
 use protocol::frame::{Line, Lines};
-use protocol::peer::{self, FromServer};
+use protocol::peer;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
@@ -14,8 +14,10 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Config;
-use crate::errand::Progress;
+use crate::connector::Bell;
+use crate::errand::Errand;
 use crate::limits;
+use crate::mcp::talk::{self, Heard};
 use crate::multiplex::Pending;
 
 /// What a child may know of our environment without being told.
@@ -33,7 +35,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub(super) fn start(config: &Config) -> Result<Self, Fault> {
+    pub(super) fn start(config: &Config, bell: Option<Bell>) -> Result<Self, Fault> {
         let mut process = command(config).spawn().map_err(|error| {
             Fault::new(
                 Code::UpstreamUnavailable,
@@ -48,7 +50,8 @@ impl Child {
         let (outbox, inbox) = mpsc::channel(limits::OUTBOX_FRAMES);
         let pending = Arc::new(Pending::default());
         let alive = Arc::new(AtomicBool::new(true));
-        let reading = read(stdout, Arc::clone(&pending), outbox.clone(), Arc::clone(&alive));
+        let ear = Ear { pending: Arc::clone(&pending), outbox: outbox.clone(), bell };
+        let reading = read(stdout, ear, Arc::clone(&alive));
         let listening = [
             AbortOnDropHandle::new(tokio::spawn(reading)),
             AbortOnDropHandle::new(tokio::spawn(log(stderr, config.command.clone()))),
@@ -65,7 +68,7 @@ impl Child {
     /// Sends one request and waits for its answer. Losing this future cancels the request.
     pub(super) async fn ask(
         &self,
-        news: Option<mpsc::Sender<Progress>>,
+        errand: Option<&Errand>,
         frame: impl FnOnce(i64) -> Vec<u8>,
     ) -> Result<Value, Fault> {
         let outbox = self.outbox.clone();
@@ -75,7 +78,7 @@ impl Child {
                 tracing::debug!(id, "a cancellation could not be delivered");
             }
         };
-        let ticket = self.pending.enter(news, cancel)?;
+        let ticket = self.pending.enter(errand, cancel)?;
         // INVARIANT: `alive` falls before everybody waiting is told, so whoever comes later sees it.
         if !self.is_alive() {
             return Err(gone());
@@ -144,39 +147,55 @@ fn command(config: &Config) -> Command {
     command
 }
 
-async fn read(
-    mut stdout: ChildStdout,
+/// Where what a child says goes.
+struct Ear {
     pending: Arc<Pending>,
     outbox: mpsc::Sender<Vec<u8>>,
-    alive: Arc<AtomicBool>,
-) {
+    bell: Option<Bell>,
+}
+
+async fn read(mut stdout: ChildStdout, ear: Ear, alive: Arc<AtomicBool>) {
     let mut lines = Lines::new(limits::MESSAGE_BYTES_MAX);
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
         for line in lines.push(buffer.get(..count).unwrap_or_default()) {
             match line {
-                Line::Complete(line) => take(&line, &pending, &outbox),
+                Line::Complete(line) => ear.take(&line),
                 Line::TooLong => tracing::warn!("an upstream sent a message over the size limit"),
             }
         }
     }
     alive.store(false, Ordering::Release);
-    pending.fail_all();
+    ear.pending.fail_all();
 }
 
-fn take(line: &[u8], pending: &Pending, outbox: &mpsc::Sender<Vec<u8>>) {
-    let messages = match peer::read(line) {
-        Ok(messages) => messages,
-        // Banners and logs on standard output are common; they are not for us.
-        Err(refusal) => return tracing::debug!(reason = refusal.error.message, "noise on stdout"),
-    };
-    for message in messages {
-        if let FromServer::Question { id, method } = &message
-            && outbox.try_send(peer::decline(id, method)).is_err()
-        {
-            tracing::debug!(method, "a question of an upstream could not be declined");
+impl Ear {
+    fn take(&self, line: &[u8]) {
+        let messages = match peer::read(line) {
+            Ok(messages) => messages,
+            // Banners and logs on standard output are common; they are not for us.
+            Err(refusal) => {
+                return tracing::debug!(reason = refusal.error.message, "noise on stdout");
+            }
+        };
+        for message in messages {
+            let heard = self.pending.deliver(message, self.bell.as_ref());
+            if !matches!(heard, Heard::Done) {
+                self.answer(heard);
+            }
         }
-        pending.deliver(message);
+    }
+
+    /// Waits for the answer to a question apart, so that reading goes on.
+    fn answer(&self, heard: Heard) {
+        let outbox = self.outbox.clone();
+        tokio::spawn(async move {
+            if let Some(frame) = talk::reply(heard).await
+                && outbox.send(frame).await.is_err()
+            {
+                tracing::debug!("an answer to an upstream's question came too late");
+            }
+        });
     }
 }
 

@@ -3,11 +3,15 @@
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::errand::Progress;
+use crate::errand::{Listener, News, Progress};
 
 fn watched() -> (Errand, mpsc::Receiver<Progress>) {
     let (news, listener) = mpsc::channel(64);
-    (Errand { news: Some(news), ..Errand::quiet() }, listener)
+    let tell = move |said| match said {
+        News::Progress(progress) => news.try_send(progress).is_ok(),
+        _ => false,
+    };
+    (Errand { news: Some(Listener::new(tell)), ..Errand::quiet() }, listener)
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,101 @@
+//! The stream on which a server tells of changes: opened once, opened again when it breaks.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue};
+use model::Fault;
+use protocol::sse::Events;
+
+use super::answer::{Desk, Who, content_type};
+use super::net::Net;
+use super::{Conversation, Underway};
+use crate::connector::Bell;
+use crate::http_client;
+use crate::limits;
+use crate::mcp::wish;
+
+/// Listens for as long as the task lives, or until the server says it has nothing to tell.
+pub(super) async fn listen(
+    net: Arc<Net>,
+    conversation: Arc<Conversation>,
+    uris: Vec<String>,
+    ears: Ears,
+) {
+    let mut pause = limits::LISTEN_PAUSE_MIN;
+    loop {
+        match once(&net, &conversation, &uris, &ears).await {
+            Ok(Ended::NotOffered) => return tracing::debug!("an upstream tells of no changes"),
+            Ok(Ended::Broken { heard: true }) => pause = limits::LISTEN_PAUSE_MIN,
+            Ok(Ended::Broken { heard: false }) | Err(_) => {
+                pause = Duration::min(pause * 2, limits::LISTEN_PAUSE_MAX);
+            }
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Who is told what is heard.
+pub(super) struct Ears {
+    pub(super) bell: Bell,
+    pub(super) underway: Arc<Underway>,
+}
+
+enum Ended {
+    NotOffered,
+    Broken { heard: bool },
+}
+
+async fn once(
+    net: &Arc<Net>,
+    conversation: &Conversation,
+    uris: &[String],
+    ears: &Ears,
+) -> Result<Ended, Fault> {
+    let modern = conversation.greeting.revision.is_modern();
+    let id = net.number();
+    let response = if modern {
+        net.post(
+            &listen_headers(conversation),
+            wish(&conversation.greeting, uris).frame(id, conversation.greeting.revision),
+        )
+        .await?
+    } else {
+        net.get(&conversation.headers).await?
+    };
+    if !response.status().is_success() || !content_type(&response).starts_with("text/event-stream")
+    {
+        return Ok(Ended::NotOffered);
+    }
+    let mut events = Events::new(limits::MESSAGE_BYTES_MAX);
+    let mut body = response.into_body();
+    let mut heard = false;
+    while let Ok(Some(chunk)) = http_client::next_chunk(&mut body).await {
+        let Ok(complete) = events.push(&chunk) else { break };
+        for event in complete.iter().filter(|event| !event.data.is_empty()) {
+            heard = true;
+            let underway = ears.underway.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let desk = Desk {
+                net,
+                headers: &conversation.headers,
+                who: Who::AnyOf(&underway),
+                bell: Some(&ears.bell),
+            };
+            match desk.pick(event.data.as_bytes(), id) {
+                Ok(None) => {}
+                Ok(Some(_ended)) => return Ok(Ended::Broken { heard }),
+                Err(fault) => tracing::debug!(%fault, "noise on a stream of changes"),
+            }
+        }
+    }
+    Ok(Ended::Broken { heard })
+}
+
+fn listen_headers(conversation: &Conversation) -> HeaderMap {
+    let mut headers = conversation.headers.clone();
+    headers.insert(
+        http::HeaderName::from_static(protocol::headers::METHOD),
+        HeaderValue::from_static("subscriptions/listen"),
+    );
+    headers
+}

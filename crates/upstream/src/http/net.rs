@@ -1,0 +1,118 @@
+//! The address, the credentials and the pooled connections of one server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use auth::Credentials;
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{HeaderMap, Method, Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use model::{Code, Fault};
+
+use crate::http_client::{self, HttpClient};
+use crate::limits;
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+#[derive(Debug)]
+pub(crate) struct Net {
+    client: HttpClient,
+    uri: Uri,
+    host: String,
+    headers: HeaderMap,
+    next_id: AtomicI64,
+}
+
+impl Net {
+    pub(super) fn new(url: &str, credentials: &Credentials) -> Result<Self, Fault> {
+        let bad = |message: String| Fault::new(Code::ArgsInvalid, message);
+        let uri: Uri = url.parse().map_err(|error| bad(format!("`{url}` is no URL: {error}")))?;
+        let host = match (uri.scheme_str(), uri.host()) {
+            (Some("http" | "https"), Some(host)) => host.to_owned(),
+            _ => return Err(bad(format!("`{url}` must be an http or https URL"))),
+        };
+        Ok(Self {
+            client: http_client::client()?,
+            uri,
+            host,
+            headers: base_headers(credentials)?,
+            next_id: AtomicI64::new(0),
+        })
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// A number for one request, never used before.
+    pub(super) fn number(&self) -> i64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(super) async fn post(
+        &self,
+        headers: &HeaderMap,
+        frame: Vec<u8>,
+    ) -> Result<Response<Incoming>, Fault> {
+        self.send(Method::POST, headers, Bytes::from(frame)).await
+    }
+
+    /// Opens the stream on which a server speaks unasked.
+    pub(super) async fn get(&self, headers: &HeaderMap) -> Result<Response<Incoming>, Fault> {
+        self.send(Method::GET, headers, Bytes::new()).await
+    }
+
+    pub(super) async fn end_session(&self, headers: &HeaderMap) {
+        let told = self.send(Method::DELETE, headers, Bytes::new());
+        if !matches!(tokio::time::timeout(limits::STOP_GRACE, told).await, Ok(Ok(_))) {
+            tracing::debug!("an upstream did not hear that its session has ended");
+        }
+    }
+
+    /// Sends a notification or a reply without waiting for it to arrive.
+    pub(super) fn tell_soon(self: &Arc<Self>, headers: HeaderMap, frame: Vec<u8>) {
+        let net = Arc::clone(self);
+        tokio::spawn(async move { net.tell(&headers, frame).await });
+    }
+
+    pub(super) async fn tell(&self, headers: &HeaderMap, frame: Vec<u8>) {
+        match tokio::time::timeout(limits::STOP_GRACE, self.post(headers, frame)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(fault)) => tracing::debug!(%fault, "a message could not be delivered"),
+            Err(_elapsed) => tracing::debug!("a message found no listener"),
+        }
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Fault> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+            .headers_mut()
+            .extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        http_client::send(&self.client, request).await
+    }
+}
+
+fn base_headers(credentials: &Credentials) -> Result<HeaderMap, Fault> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    for (name, value) in credentials.reveal() {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(Fault::internal)?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|error| Fault::internal(format!("header `{name}` cannot be sent: {error}")))?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,181 @@
+//! MCP servers, whatever carries their messages: what the gate asks of them and in which words.
+//!
+//! A [`Wire`] carries messages; this file knows which to send. Pipes and sockets are elsewhere.
+
+mod offer;
+pub(crate) mod talk;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+use async_trait::async_trait;
+use model::{Answer, Code, Fault, ItemKind, Listed, LogLevel, Method};
+use policy::Permit;
+use protocol::headers::{self, Mirrored};
+use serde_json::{Map, Value};
+
+pub use self::wire::Wire;
+pub(crate) use self::wire::{Asking, Greeting, wish};
+use crate::connector::{Bell, Connector, Offer};
+use crate::errand::Errand;
+pub use protocol::Revision;
+
+/// How an upstream is to be spoken to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Age {
+    /// As it answers.
+    #[default]
+    Auto,
+    Pinned(Revision),
+}
+
+/// One MCP server over a wire of its own.
+#[derive(Debug)]
+pub struct Mcp<W> {
+    wire: W,
+    /// Arguments that go into headers too, by tool, as last listed.
+    mirrored: RwLock<BTreeMap<String, Vec<Mirrored>>>,
+}
+
+impl<W: Wire> Mcp<W> {
+    pub(crate) fn over(wire: W) -> Self {
+        Self { wire, mirrored: RwLock::default() }
+    }
+
+    /// The headers a call of this tool needs, over wires that have headers.
+    fn headers(&self, permit: &Permit) -> Vec<(String, String)> {
+        let known = self.mirrored.read().unwrap_or_else(PoisonError::into_inner);
+        let wanted = known.get(permit.tool()).map(Vec::as_slice).unwrap_or_default();
+        let header = |mirrored: &Mirrored| {
+            let value = headers::value_at(permit.arguments(), &mirrored.path)?;
+            Some((mirrored.header.clone(), headers::encode(&value)))
+        };
+        wanted.iter().filter_map(header).collect()
+    }
+
+    /// Leaves out tools whose annotations a client must not follow, and keeps the others'.
+    fn note_headers(&self, tools: &mut Vec<Value>) {
+        let mut noted = BTreeMap::new();
+        tools.retain(|tool| {
+            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            let schema = tool.get("inputSchema").unwrap_or(&Value::Null);
+            match headers::mirrored(schema) {
+                Ok(wanted) => {
+                    if !wanted.is_empty() {
+                        noted.insert(name.to_owned(), wanted);
+                    }
+                    true
+                }
+                Err(why) => {
+                    tracing::warn!(tool.name = name, why, "a tool is left out");
+                    false
+                }
+            }
+        });
+        *self.mirrored.write().unwrap_or_else(PoisonError::into_inner) = noted;
+    }
+}
+
+#[async_trait]
+impl<W: Wire> Connector for Mcp<W> {
+    fn protocol(&self) -> &'static str {
+        "mcp"
+    }
+
+    fn endpoint_host(&self) -> Option<&str> {
+        self.wire.host()
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(self.offer().await?.tools)
+    }
+
+    async fn offer(&self) -> Result<Offer, Fault> {
+        let greeting = self.wire.greet().await?;
+        let mut offer = offer::offer(&self.wire, &greeting).await?;
+        if greeting.revision.is_modern() && self.wire.host().is_some() {
+            self.note_headers(&mut offer.tools);
+        }
+        Ok(offer)
+    }
+
+    async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
+        let mut params = permit.params().clone();
+        params.insert("name".into(), permit.tool().into());
+        params.insert("arguments".into(), permit.arguments().clone());
+        let asking = Asking {
+            method: "tools/call",
+            name: Some(permit.tool()),
+            params,
+            errand: Some(errand),
+            headers: self.headers(permit),
+        };
+        Answer::read(self.wire.ask(asking).await?).map_err(|why| {
+            Fault::new(Code::UpstreamError, "the upstream's answer is not a tool result")
+                .logging(why)
+        })
+    }
+
+    async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        let params = permit.params().clone();
+        let name = match permit.method() {
+            Method::ReadResource => params.get("uri"),
+            Method::GetPrompt => params.get("name"),
+            Method::Task(_) => params.get("taskId"),
+            Method::CallTool | Method::Complete(_) | Method::Other(_) => None,
+        };
+        let name = name.and_then(Value::as_str).map(str::to_owned);
+        let asking = Asking {
+            method: permit.method().as_str(),
+            name: name.as_deref(),
+            params,
+            errand: Some(errand),
+            headers: Vec::new(),
+        };
+        match self.wire.ask(asking).await? {
+            Value::Object(result) => Ok(result),
+            _ => Err(Fault::new(Code::UpstreamError, "the upstream's result is not an object")),
+        }
+    }
+
+    async fn follow(&self, permit: &Permit, wanted: bool) -> Result<(), Fault> {
+        debug_assert_eq!(permit.key().kind, ItemKind::Resource, "only resources are followed");
+        let uri = permit.params().get("uri").and_then(Value::as_str).unwrap_or(permit.tool());
+        self.wire.follow(uri, wanted).await
+    }
+
+    /// Only servers that remember are told; others hear it with each request.
+    async fn set_log_level(&self, level: LogLevel) {
+        let Ok(greeting) = self.wire.greet().await else { return };
+        if greeting.revision.is_modern() || !greeting.capabilities.contains_key("logging") {
+            return;
+        }
+        let params = Map::from_iter([("level".to_owned(), level.as_str().into())]);
+        if let Err(fault) = self.wire.ask(Asking::own("logging/setLevel", params)).await {
+            tracing::debug!(%fault, "an upstream did not take a log level");
+        }
+    }
+
+    fn attach(&self, bell: Bell) {
+        self.wire.attach(bell);
+    }
+
+    async fn close(&self) {
+        self.wire.close().await;
+    }
+}
+
+/// What is worth asking for, given what a server says it has.
+fn lists(capabilities: &Map<String, Value>) -> impl Iterator<Item = Listed> + use<'_> {
+    let has = |key: &str| capabilities.get(key).is_some_and(Value::is_object);
+    [
+        // Old servers forget to declare their tools, so these are always asked for.
+        (Listed::Tools, true),
+        (Listed::Prompts, has("prompts")),
+        (Listed::Resources, has("resources")),
+        (Listed::Templates, has("resources")),
+    ]
+    .into_iter()
+    .filter_map(|(listed, wanted)| wanted.then_some(listed))
+}

@@ -1,0 +1,101 @@
+//! What must carry messages to one MCP server and back.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use model::{Client, Fault};
+use protocol::{Revision, peer};
+use serde_json::{Map, Value, json};
+
+use crate::connector::Bell;
+use crate::errand::Errand;
+
+/// One request to a server, without what the wire itself adds.
+#[derive(Debug)]
+pub struct Asking<'a> {
+    pub(crate) method: &'a str,
+    /// What it is about, for wires that repeat it in a header.
+    pub(crate) name: Option<&'a str>,
+    pub(crate) params: Map<String, Value>,
+    /// For whom; absent where the gate asks for itself.
+    pub(crate) errand: Option<&'a Errand>,
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+impl<'a> Asking<'a> {
+    /// A question of the gate's own.
+    pub(crate) fn own(method: &'a str, params: Map<String, Value>) -> Self {
+        Self { method, name: None, params, errand: None, headers: Vec::new() }
+    }
+
+    /// The bytes of this request for a server of this revision.
+    pub(crate) fn frame(&self, id: i64, revision: Revision) -> Vec<u8> {
+        let mut params = self.params.clone();
+        let none = Map::new();
+        let client: Option<&Client> = self.errand.map(|errand| errand.client.as_ref());
+        let report = self.errand.filter(|errand| errand.report).map(|_| id);
+        let rest = self.errand.map_or(&none, |errand| &errand.meta);
+        peer::dress(&mut params, rest, revision, client, report);
+        peer::request(id, self.method, &params)
+    }
+}
+
+/// How a server introduced itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Greeting {
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: Map<String, Value>,
+    pub(crate) instructions: Option<String>,
+}
+
+impl Greeting {
+    /// Reads the result of `initialize` or of `server/discover`.
+    pub(crate) fn read(revision: Revision, result: &Value) -> Self {
+        let capabilities = result.get("capabilities").and_then(Value::as_object).cloned();
+        let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
+        Self { revision, capabilities: capabilities.unwrap_or_default(), instructions }
+    }
+}
+
+#[async_trait]
+pub trait Wire: Send + Sync + std::fmt::Debug + 'static {
+    /// Who is at the other end. Opens the conversation if there is none.
+    async fn greet(&self) -> Result<Arc<Greeting>, Fault>;
+
+    /// Sends one request and waits for its result. Losing the future cancels the request.
+    async fn ask(&self, asking: Asking<'_>) -> Result<Value, Fault>;
+
+    /// Wants news of one resource, or no longer.
+    async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault>;
+
+    fn attach(&self, bell: Bell);
+
+    fn host(&self) -> Option<&str> {
+        None
+    }
+
+    async fn close(&self) {}
+}
+
+/// 2026-07-28: everything this server can tell of, and the resources somebody follows.
+pub(crate) fn wish(greeting: &Greeting, uris: &[String]) -> Asking<'static> {
+    let declares = |feature: &str| {
+        let feature = greeting.capabilities.get(feature);
+        feature.and_then(|feature| feature.get("listChanged")).and_then(Value::as_bool)
+    };
+    let mut wanted = Map::new();
+    for (feature, key) in [
+        ("tools", "toolsListChanged"),
+        ("prompts", "promptsListChanged"),
+        ("resources", "resourcesListChanged"),
+    ] {
+        if declares(feature) == Some(true) {
+            wanted.insert(key.to_owned(), true.into());
+        }
+    }
+    if !uris.is_empty() {
+        wanted.insert("resourceSubscriptions".to_owned(), json!(uris));
+    }
+    let params = Map::from_iter([("notifications".to_owned(), wanted.into())]);
+    Asking::own("subscriptions/listen", params)
+}
