@@ -12,6 +12,7 @@ use crate::aliases::Aliases;
 use crate::cards;
 use crate::entry::Entry;
 use crate::ingest::item_from_mcp_tool;
+use crate::shelf::{Extras, Shelf};
 use crate::shown::{self, Naming};
 
 /// What one upstream offers.
@@ -23,6 +24,8 @@ pub struct Source {
     pub namespace: Option<String>,
     pub definitions: Vec<Value>,
     pub manifest: Option<Arc<AdapterManifest>>,
+    /// What it offers beside tools.
+    pub extras: Extras,
 }
 
 #[derive(Debug)]
@@ -32,6 +35,7 @@ pub struct Catalogue {
     entries: Vec<Arc<Entry>>,
     aliases: Aliases,
     findings: Vec<Finding>,
+    shelf: Shelf,
     pub(crate) index: Index,
 }
 
@@ -51,12 +55,16 @@ impl Catalogue {
     fn build_after(
         former: Option<&Self>,
         generation: Generation,
-        sources: Vec<Source>,
+        mut sources: Vec<Source>,
         naming: Naming,
     ) -> Self {
         let upstreams: BTreeSet<UpstreamName> =
             sources.iter().map(|source| source.upstream.clone()).collect();
         let mut findings = Vec::new();
+        let extras = sources.iter_mut().map(|source| {
+            (source.upstream.clone(), source.protocol, std::mem::take(&mut source.extras))
+        });
+        let shelf = Shelf::build(extras.collect(), naming, &mut findings);
         let mut entries = gather(sources, &mut findings);
         name(&mut entries, naming, upstreams.len(), &mut findings);
         let own = entries
@@ -65,8 +73,8 @@ impl Catalogue {
         findings.extend(own);
         let index = index(former, &entries);
         let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
-        let (hash, aliases) = (hash(&entries), aliases(&entries));
-        Self { generation, hash, entries, aliases, findings, index }
+        let (hash, aliases) = (hash(&entries, &shelf), aliases(&entries));
+        Self { generation, hash, entries, aliases, findings, shelf, index }
     }
 
     pub fn generation(&self) -> Generation {
@@ -87,6 +95,11 @@ impl Catalogue {
     /// means none of them.
     pub fn resolve(&self, name: &str) -> Option<&Arc<Entry>> {
         self.aliases.resolve(name).and_then(|number| self.entries.get(number))
+    }
+
+    /// Resources, templates and prompts.
+    pub fn shelf(&self) -> &Shelf {
+        &self.shelf
     }
 
     /// Everything remarked while building; each message names its tool.
@@ -219,8 +232,9 @@ fn doc(entry: &Entry) -> Doc<'_> {
     }
 }
 
-fn hash(entries: &[Arc<Entry>]) -> String {
-    let rows = entries.iter().map(|entry| {
+fn hash(entries: &[Arc<Entry>], shelf: &Shelf) -> String {
+    let shelved = shelf.prompts().iter().chain(shelf.resources()).chain(shelf.templates());
+    let rows = entries.iter().chain(shelved).map(|entry| {
         json!([
             entry.item.key,
             entry.shown_name,

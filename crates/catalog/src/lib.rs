@@ -19,7 +19,9 @@ pub mod path;
 #[cfg(test)]
 mod real_catalogues;
 pub mod schema;
+pub mod shelf;
 mod shown;
+mod template;
 
 pub use browse::{Browse, Query};
 pub use entry::Entry;
@@ -27,4 +29,5 @@ pub use generation::{Catalogue, Source};
 pub use ingest::item_from_mcp_tool;
 pub use menu::{Mode, menu};
 pub use namespace::infer_namespace;
+pub use shelf::{Extras, Shelf, Stand};
 pub use shown::Naming;

@@ -26,7 +26,14 @@ fn sources() -> Option<Vec<Source>> {
         let answer: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         let upstream = UpstreamName::from_string(file.file_stem().unwrap().to_str().unwrap());
         let definitions = answer["result"]["tools"].as_array().unwrap().clone();
-        Source { upstream, protocol: "mcp", namespace: None, definitions, manifest: None }
+        Source {
+            upstream,
+            protocol: "mcp",
+            namespace: None,
+            definitions,
+            manifest: None,
+            extras: crate::Extras::default(),
+        }
     };
     Some(files.into_iter().map(source).collect())
 }

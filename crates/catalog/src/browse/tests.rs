@@ -17,6 +17,7 @@ fn catalogue() -> Catalogue {
         namespace: None,
         definitions,
         manifest: None,
+        extras: crate::Extras::default(),
     };
     let broken = json!({"name": "github.broken_issue", "inputSchema": {"type": 1}});
     let git = vec![

@@ -9,7 +9,14 @@ use serde_json::json;
 
 fn entries(definitions: Vec<Value>) -> Vec<Arc<Entry>> {
     let upstream = UpstreamName::from_string("u");
-    let source = Source { upstream, protocol: "mcp", namespace: None, definitions, manifest: None };
+    let source = Source {
+        upstream,
+        protocol: "mcp",
+        namespace: None,
+        definitions,
+        manifest: None,
+        extras: crate::Extras::default(),
+    };
     Catalogue::build(Generation(1), vec![source], Naming::Auto).entries().to_vec()
 }
 

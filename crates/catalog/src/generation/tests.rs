@@ -5,7 +5,14 @@ use model::{Code, Effect};
 
 fn source(upstream: &str, definitions: Vec<Value>) -> Source {
     let upstream = UpstreamName::from_string(upstream);
-    Source { upstream, protocol: "mcp", namespace: None, definitions, manifest: None }
+    Source {
+        upstream,
+        protocol: "mcp",
+        namespace: None,
+        definitions,
+        manifest: None,
+        extras: Extras::default(),
+    }
 }
 
 fn tool(name: &str) -> Value {

@@ -15,7 +15,14 @@ fn catalogue(naming: Naming) -> Catalogue {
         json!({"name": "broken", "inputSchema": {"type": 1}}),
     ];
     let upstream = UpstreamName::from_string("pay");
-    let source = Source { upstream, protocol: "mcp", namespace: None, definitions, manifest: None };
+    let source = Source {
+        upstream,
+        protocol: "mcp",
+        namespace: None,
+        definitions,
+        manifest: None,
+        extras: crate::Extras::default(),
+    };
     Catalogue::build(Generation(1), vec![source], naming)
 }
 
