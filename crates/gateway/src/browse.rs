@@ -1,8 +1,8 @@
-//! The shorter ways: list, browse and hydrate. Nothing here reaches an upstream.
+//! The shorter ways: browse and hydrate. Nothing here reaches an upstream.
 
-use catalog::{Browse, Entry as Tool, Query, cards, menu};
+use catalog::{Browse, Entry as Tool, Query, cards};
 use context::{Cleared, Redactor, refuse, say};
-use model::{CallId, Caller, Code, DecisionId, Fault};
+use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method};
 use policy::Facts;
 use serde_json::Value;
 
@@ -12,13 +12,6 @@ use crate::gateway::Gateway;
 pub const TOP_K_DEFAULT: usize = 10;
 
 impl Gateway {
-    /// What `tools/list` shows this caller.
-    pub fn menu(&self, caller: &Caller) -> Cleared<Vec<Value>> {
-        let catalogue = self.catalogue();
-        let allowed = |tool: &Tool| visible(self, caller, tool);
-        context::menu(menu(self.settings.mode, &catalogue, &allowed), &self.settings.redactor)
-    }
-
     /// Cards for a query or a path.
     pub fn browse(&self, caller: &Caller, query: &Query, top_k: Option<usize>) -> Cleared {
         let catalogue = self.catalogue();
@@ -44,6 +37,13 @@ impl Gateway {
         }
     }
 
+    /// What a tool's arguments must look like, if this caller may see the tool.
+    pub fn input_schema(&self, caller: &Caller, name: &str) -> Option<Value> {
+        let catalogue = self.catalogue();
+        let tool = catalogue.resolve(name).filter(|tool| visible(self, caller, tool))?;
+        Some(tool.item.input_schema.clone())
+    }
+
     /// The definition of a tool this caller may see, under the name it is shown by.
     pub fn describe(&self, caller: &Caller, tool_id: &str) -> Result<Value, Fault> {
         let catalogue = self.catalogue();
@@ -64,15 +64,22 @@ impl Gateway {
 /// Whether policy lets the caller know that the tool exists. Hidden here means hidden everywhere.
 pub(crate) fn visible(gateway: &Gateway, caller: &Caller, tool: &Tool) -> bool {
     let (call_id, decision_id) = (CallId::from_string(""), DecisionId::from_string(""));
+    let method = match tool.item.kind {
+        ItemKind::Resource => Method::ReadResource,
+        ItemKind::Prompt => Method::GetPrompt,
+        ItemKind::Tool | ItemKind::Skill | ItemKind::Internal => Method::CallTool,
+    };
     policy::may_list(
         &gateway.rules,
         &Facts {
             call_id: &call_id,
             decision_id: &decision_id,
             caller,
+            method: &method,
             item: &tool.item,
             capability: tool.capability.as_ref(),
             args: &Value::Null,
+            params: &serde_json::Map::new(),
             at: gateway.clock.now(),
         },
     )

@@ -27,26 +27,35 @@ mod dispatch;
 /// 11: what came back, checked and cleared.
 mod inspect;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use context::Cleared;
-use model::{CallResult, Caller, Fault, RecordId};
-use serde_json::Value;
+use model::fault::WireError;
+use model::{CallResult, Caller, Client, Fault, Method, RecordId};
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use upstream::Progress;
 
 use crate::call::inspect::Inspected;
 use crate::call::record::Entry;
 use crate::gateway::Gateway;
+use crate::news::News;
 
 /// What a caller asks for.
 #[derive(Clone, Debug)]
 pub struct CallRequest {
     pub caller: Caller,
-    /// Any rendering of the tool's name.
+    pub method: Method,
+    /// Any rendering of the tool's name; the prompt's name, the resource's URI, the task's id.
     pub name: String,
     pub args: Value,
+    /// What else the request carries to the upstream.
+    pub params: Map<String, Value>,
+    /// `_meta` to be passed on.
+    pub meta: Map<String, Value>,
+    /// For whom, as the client describes itself.
+    pub client: Arc<Client>,
     pub via: Via,
     pub run_id: Option<String>,
     pub trace_id: Option<String>,
@@ -59,8 +68,12 @@ impl CallRequest {
     pub fn new(caller: Caller, name: impl Into<String>, args: Value) -> Self {
         Self {
             caller,
+            method: Method::CallTool,
             name: name.into(),
             args,
+            params: Map::new(),
+            meta: Map::new(),
+            client: Arc::default(),
             via: Via::Name,
             run_id: None,
             trace_id: None,
@@ -83,7 +96,9 @@ pub enum Via {
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     pub cancel: CancellationToken,
-    pub news: Option<mpsc::Sender<Progress>>,
+    pub news: Option<mpsc::Sender<News>>,
+    /// Progress is wanted, not only what cannot be left unsaid.
+    pub progress: bool,
 }
 
 /// A call that has been made or refused, and recorded.
@@ -96,6 +111,8 @@ pub struct Done {
     pub result: Option<CallResult>,
     /// Set when the call was refused or failed on our side of the tool.
     pub fault: Option<Fault>,
+    /// The upstream's own refusal, where it gave one in the protocol's channel.
+    pub refused: Option<Cleared<WireError>>,
 }
 
 impl Gateway {
@@ -124,7 +141,7 @@ impl Gateway {
         }
         let permit = approve::approve(self, way, entry).await?;
         let admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
-        let answer = dispatch::dispatch(self, admitted, watch, entry).await?;
+        let answer = dispatch::dispatch(self, request, admitted, watch, entry).await?;
         inspect::inspect(self, request, &tool, answer, entry).await
     }
 }

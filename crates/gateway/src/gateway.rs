@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use catalog::{Catalogue, Naming, Source};
+use catalog::{Catalogue, Extras, Naming, Source};
 use manifest::AdapterManifest;
 use model::{Clock, Code, Fault, Generation, UpstreamName};
 use policy::Rules;
@@ -12,10 +12,14 @@ use store::Store;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
-use upstream::Upstreams;
+use upstream::{Offer, Upstreams};
 
+use crate::changes::Changes;
+use crate::listing::Prepared;
 use crate::pace::Pace;
+use crate::sessions::Kept;
 use crate::settings::Settings;
+use crate::tasks::Tasks;
 
 /// What a gate is made of.
 #[derive(Debug)]
@@ -51,8 +55,12 @@ pub struct Gateway {
     namespaces: BTreeMap<UpstreamName, String>,
     naming: Naming,
     catalogue: RwLock<Arc<Catalogue>>,
-    /// One refresh at a time; the number of the last generation.
-    refreshing: Mutex<u64>,
+    /// One refresh at a time.
+    refreshing: Mutex<Refreshing>,
+    pub(crate) prepared: Prepared,
+    pub(crate) changes: Changes,
+    pub(crate) tasks: Tasks,
+    pub(crate) sessions: Kept,
     running: TaskTracker,
     stop: CancellationToken,
 }
@@ -69,6 +77,8 @@ impl Gateway {
     /// A gate with an empty catalogue; call [`Gateway::refresh`] before serving.
     pub fn new(parts: Parts) -> Self {
         let empty = Catalogue::build(Generation(0), Vec::new(), parts.naming);
+        let changes = Changes::new();
+        parts.upstreams.attach(&changes.bell());
         Self {
             pace: Pace::new(parts.settings.calls_in_flight),
             upstreams: parts.upstreams,
@@ -80,7 +90,11 @@ impl Gateway {
             clock: parts.clock,
             settings: parts.settings,
             catalogue: RwLock::new(Arc::new(empty)),
-            refreshing: Mutex::new(0),
+            refreshing: Mutex::default(),
+            prepared: Prepared::default(),
+            changes,
+            tasks: Tasks::default(),
+            sessions: Kept::default(),
             running: TaskTracker::new(),
             stop: CancellationToken::new(),
         }
@@ -90,20 +104,45 @@ impl Gateway {
     ///
     /// Calls under way keep the generation they began with.
     pub async fn refresh(&self) -> Refreshed {
-        let mut last = self.refreshing.lock().await;
-        let mut sources = Vec::new();
+        let mut state = self.refreshing.lock().await;
         let mut failures = Vec::new();
+        let mut offers = BTreeMap::new();
         for (name, list) in self.upstreams.list().await {
             match list {
-                Ok(definitions) => sources.push(self.source(name, definitions)),
+                Ok(offer) => drop(offers.insert(name, offer)),
                 Err(fault) => failures.push((name, fault)),
             }
         }
-        *last += 1;
-        let catalogue = Arc::new(Catalogue::build(Generation(*last), sources, self.naming));
+        state.offers = offers;
+        let (generation, tools) = self.swap(&mut state);
+        Refreshed { generation, tools, failures }
+    }
+
+    /// Asks one upstream again and swaps the catalogue; if it fails, what it listed before stays.
+    pub(crate) async fn refresh_one(&self, name: &UpstreamName) {
+        let mut state = self.refreshing.lock().await;
+        match self.upstreams.list_one(name).await {
+            Ok(offer) if state.offers.get(name) == Some(&offer) => {}
+            Ok(offer) => {
+                state.offers.insert(name.clone(), offer);
+                self.swap(&mut state);
+            }
+            Err(fault) => {
+                tracing::warn!(upstream.name = name.as_str(), %fault, "its changed list is missing");
+            }
+        }
+    }
+
+    fn swap(&self, state: &mut Refreshing) -> (Generation, usize) {
+        state.last += 1;
+        let generation = Generation(state.last);
+        let offers = state.offers.clone();
+        let sources = offers.into_iter().map(|(name, offer)| self.source(name, offer)).collect();
+        let former = self.catalogue();
+        let catalogue = Arc::new(former.rebuild(generation, sources, self.naming));
         let tools = catalogue.entries().len();
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
-        Refreshed { generation: Generation(*last), tools, failures }
+        (generation, tools)
     }
 
     /// The catalogue of this moment. Hold on to it for the length of one call, not longer.
@@ -130,6 +169,7 @@ impl Gateway {
             self.stop.cancel();
             self.running.wait().await;
         }
+        self.stop.cancel();
         self.upstreams.close().await;
         self.store.close().await;
     }
@@ -149,14 +189,29 @@ impl Gateway {
         &self.stop
     }
 
-    fn source(&self, name: UpstreamName, definitions: Vec<serde_json::Value>) -> Source {
+    fn source(&self, name: UpstreamName, offer: Offer) -> Source {
         let member = self.upstreams.member(&name);
         Source {
             protocol: member.map_or("custom", |member| member.connector.protocol()),
             namespace: self.namespaces.get(&name).cloned(),
             manifest: self.manifests.get(&name).map(Arc::clone),
             upstream: name,
-            definitions,
+            definitions: offer.tools,
+            extras: Extras {
+                resources: offer.resources,
+                templates: offer.templates,
+                prompts: offer.prompts,
+                capabilities: offer.capabilities,
+                instructions: offer.instructions,
+            },
         }
     }
+}
+
+/// What a refresh starts from.
+#[derive(Debug, Default)]
+struct Refreshing {
+    /// The number of the last generation.
+    last: u64,
+    offers: BTreeMap<UpstreamName, Offer>,
 }

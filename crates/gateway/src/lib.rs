@@ -6,16 +6,24 @@
 pub mod admin;
 pub mod browse;
 pub mod call;
+pub mod changes;
 pub mod gateway;
+pub mod listing;
+pub mod news;
 pub mod pace;
+pub mod sessions;
 pub mod settings;
+mod tasks;
 pub mod verbs;
 pub mod view;
 
 pub use call::{CallRequest, Done, Via, Watch};
 pub use catalog::menu::Mode;
+pub use changes::Change;
 pub use context::{Cleared, Html, Profile, Redactor};
 pub use gateway::{Gateway, Parts, Refreshed};
+pub use listing::Page;
+pub use news::{News, Question};
+pub use sessions::Introduction;
 pub use settings::{OnViolation, Output, Reads, RequireStructured, Settings};
-pub use upstream::Progress;
 pub use verbs::Verb;

@@ -7,6 +7,7 @@ pub mod authenticate;
 pub mod guard;
 pub mod limits;
 pub mod mcp;
+pub mod memory;
 pub mod reply;
 pub mod sessions;
 

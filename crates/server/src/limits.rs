@@ -8,11 +8,15 @@ pub const BODY_BYTES_MAX: usize = model::limits::FRAME_BYTES_MAX;
 pub const FRAMES_QUEUED: usize = 256;
 /// Progress reports queued within one call.
 pub const NEWS_QUEUED: usize = 64;
-/// Sessions of old clients, over all principals and for each.
+/// Sessions this process holds something of.
 pub const SESSIONS_MAX: usize = 10_000;
-pub const SESSIONS_PER_PRINCIPAL_MAX: usize = 2_000;
-/// A session nobody used for this long is forgotten.
+/// A session nobody used for this long is forgotten here.
 pub const SESSION_IDLE: Duration = Duration::from_hours(1);
+/// How long a session is taken for granted before the store is asked again.
+pub const SESSION_CHECK: Duration = Duration::from_secs(30);
+/// Streams of changes held open, over all principals and for each.
+pub const STREAMS_MAX: usize = 20_000;
+pub const STREAMS_PER_PRINCIPAL_MAX: usize = 12_000;
 /// Requests of one session at a time.
 pub const REQUESTS_PER_SESSION_MAX: usize = 256;
 /// Messages of one batch.

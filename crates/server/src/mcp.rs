@@ -1,23 +1,24 @@
 //! Step 4 of the road: one match that says which surface and which method of the gateway.
 
 pub mod http;
+mod listen;
 mod sse;
 pub mod stdio;
+mod talk;
 
 use std::sync::Arc;
 
 use auth::Doorkeeper;
-use gateway::{CallRequest, Cleared, Done, Gateway, Progress, Verb, Via, Watch};
-use model::Caller;
-use protocol::decode::Meta;
+use gateway::{CallRequest, Cleared, Gateway, Mode, Verb, Via};
+use model::{Caller, Code, Fault, ItemKind, Listed, Method};
+use protocol::decode::{Meta, Reference};
 use protocol::encode::{self, ServerInfo};
 use protocol::{Ask, Id, Request, Revision};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::limits;
-use crate::reply;
+use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
 /// The MCP surface of one gate, whatever the transport.
@@ -31,40 +32,105 @@ pub struct Mcp {
 /// Where news of a call goes before its answer.
 pub(crate) type Frames = mpsc::Sender<Vec<u8>>;
 
+/// How one request can be called off, and where its news goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Outlet {
+    pub(crate) cancel: CancellationToken,
+    /// The gate takes nothing new; long answers end.
+    pub(crate) stop: CancellationToken,
+    pub(crate) frames: Frames,
+}
+
 impl Mcp {
-    /// Answers one request. News of a call under way goes to `frames`.
-    pub(crate) async fn answer(
-        &self,
-        visit: &Visit,
-        request: Request,
-        cancel: CancellationToken,
-        frames: &Frames,
-    ) -> Vec<u8> {
-        let (id, revision) = (&request.id, visit.revision);
-        match request.ask {
-            Ask::Initialize { asked_version, .. } => {
-                encode::initialized(id, Revision::negotiate(&asked_version), &self.server)
+    /// Answers one request. News of a call under way goes to the line's frames.
+    pub(crate) async fn answer(&self, visit: &Visit, request: Request, outlet: &Outlet) -> Said {
+        let Request { id, method, ask, meta, rest } = request;
+        if !is_offered(&ask, visit.revision) {
+            return reply::unknown_method(&id, &method);
+        }
+        match ask {
+            Ask::Initialize { .. } => encode::initialized(
+                &id,
+                visit.revision,
+                &self.server(),
+                &self.gateway.capabilities(false),
+            )
+            .into(),
+            Ask::Discover => {
+                encode::discovered(&id, &self.server(), &self.gateway.capabilities(true)).into()
             }
-            Ask::Discover => encode::discovered(id, &self.server),
-            Ask::Ping if !revision.is_modern() => encode::done(id, revision, &self.server),
-            Ask::ToolsList { .. } => {
-                let menu = self.gateway.menu(&visit.caller);
-                encode::tools(id, revision, &self.server, menu.get(), None)
+            Ask::Ping => encode::done(&id, visit.revision, &self.server).into(),
+            Ask::List { what: Listed::Tasks, .. } => self.tasks(&id, visit).await,
+            Ask::List { what, cursor } => self.list(&id, visit, what, cursor.as_deref()),
+            Ask::SetLevel(level) => {
+                visit.memory.set_level(level);
+                self.gateway.set_log_level(level).await;
+                encode::done(&id, visit.revision, &self.server).into()
             }
-            Ask::ToolsCall { name, arguments } => {
-                let called = Called { name, arguments, meta: request.meta, cancel };
-                self.use_tool(id, visit, called, frames).await
+            Ask::Subscribe { uri, wanted } => self.follow(&id, visit, &uri, wanted).await,
+            Ask::Listen(interest) => self.listen(&id, visit, interest, outlet).await,
+            Ask::CallTool { name, arguments } => {
+                let asked = call_request(visit, &meta, Method::CallTool, name, arguments);
+                self.use_tool(&id, visit, CallRequest { params: rest, ..asked }, meta, outlet).await
             }
-            Ask::Ping | Ask::Unknown => reply::unknown_method(id, &request.method),
+            Ask::Task { .. } if visit.revision.is_modern() && !knows_tasks(visit) => {
+                reply::missing_capability(&id, &json!({"extensions": {TASKS: {}}}))
+            }
+            other => {
+                let (method, name, args) = forwarded(other, method);
+                let asked = call_request(visit, &meta, method, name, args);
+                let asked = CallRequest { params: rest, ..asked };
+                self.call(&id, visit, asked, meta.progress_token, outlet).await
+            }
         }
     }
 
-    async fn use_tool(&self, id: &Id, visit: &Visit, called: Called, frames: &Frames) -> Vec<u8> {
+    fn list(&self, id: &Id, visit: &Visit, what: Listed, cursor: Option<&str>) -> Said {
+        if what != Listed::Tools && self.gateway.settings().mode != Mode::Native {
+            return reply::unknown_method(id, what.method());
+        }
+        match self.gateway.list(&visit.caller, what, cursor) {
+            Ok(page) => {
+                let next = page.next_cursor.as_deref();
+                encode::list(id, visit.revision, &self.server, what, page.items(), next).into()
+            }
+            Err(fault) => reply::error(id, visit.revision, &fault),
+        }
+    }
+
+    async fn tasks(&self, id: &Id, visit: &Visit) -> Said {
+        let tasks = self.gateway.tasks_of(&visit.caller, &visit.client).await;
+        let texts: Vec<String> =
+            tasks.iter().map(|task| Value::Object(task.get().rest.clone()).to_string()).collect();
+        let items = texts.iter().map(String::as_str);
+        encode::list(id, visit.revision, &self.server, Listed::Tasks, items, None).into()
+    }
+
+    async fn follow(&self, id: &Id, visit: &Visit, uri: &str, wanted: bool) -> Said {
+        if visit.memory.follow(uri, wanted)
+            && let Err(fault) = self.gateway.follow(&visit.caller, uri, wanted).await
+        {
+            visit.memory.follow(uri, !wanted);
+            return reply::error(id, visit.revision, &fault);
+        }
+        encode::done(id, visit.revision, &self.server).into()
+    }
+
+    async fn use_tool(
+        &self,
+        id: &Id,
+        visit: &Visit,
+        asked: CallRequest,
+        meta: Meta,
+        outlet: &Outlet,
+    ) -> Said {
         let caller = &visit.caller;
-        let said =
-            |cleared: &Cleared| encode::answer(id, visit.revision, &self.server, cleared.get());
-        let Called { name, arguments, meta, cancel } = called;
-        let (via, name, args) = match Verb::read(self.gateway.settings().mode, &name, arguments) {
+        let said = |cleared: &Cleared| {
+            let method = Method::CallTool;
+            encode::answer(id, visit.revision, &self.server, cleared.get(), &method).into()
+        };
+        let mode = self.gateway.settings().mode;
+        let (via, name, args) = match Verb::read(mode, &asked.name, asked.args) {
             Ok(Verb::Call { name, args }) => (Via::Name, name, args),
             Ok(Verb::Execute { tool_id, args }) => (Via::Argument, tool_id, args),
             Ok(Verb::Browse { query, top_k }) => {
@@ -76,63 +142,90 @@ impl Mcp {
             }
             Err(fault) => return said(&self.gateway.refuse(&fault)),
         };
-        let request = CallRequest { via, ..call_request(caller, name, args, &meta) };
-        let done = self.call(request, cancel, meta.progress_token, frames).await;
-        reply::call(id, visit.revision, &self.server, &done)
+        let asked = CallRequest { via, name, args, ..asked };
+        self.call(id, visit, asked, meta.progress_token, outlet).await
     }
 
-    /// Makes the call and passes its progress on to whoever gave a token for it.
-    async fn call(
-        &self,
-        request: CallRequest,
-        cancel: CancellationToken,
-        token: Option<Value>,
-        frames: &Frames,
-    ) -> Done {
-        let Some(token) = token else {
-            return Box::pin(self.gateway.call(request, Watch { cancel, news: None })).await;
-        };
-        let (news, mut heard) = mpsc::channel(limits::NEWS_QUEUED);
-        let mut call = Box::pin(self.gateway.call(request, Watch { cancel, news: Some(news) }));
-        let done = loop {
-            // Neither arm loses anything: `recv` is cancel safe and the call is only borrowed.
-            tokio::select! {
-                biased;
-                Some(progress) = heard.recv() => pass_on(&token, &progress, frames),
-                done = &mut call => break done,
-            }
-        };
-        while let Ok(progress) = heard.try_recv() {
-            pass_on(&token, &progress, frames);
+    /// How the gate presents itself, with what an only upstream says of itself.
+    fn server(&self) -> ServerInfo {
+        let own = self.server.instructions.clone();
+        ServerInfo {
+            instructions: own.or_else(|| self.gateway.instructions()),
+            ..self.server.as_ref().clone()
         }
-        done
     }
 }
 
-/// A `tools/call` on its way to becoming a verb.
-struct Called {
-    name: String,
-    arguments: Value,
-    meta: Meta,
-    cancel: CancellationToken,
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// Whether the client said that it can deal with tasks.
+fn knows_tasks(visit: &Visit) -> bool {
+    let extensions = visit.client.capabilities.get("extensions");
+    extensions.and_then(|extensions| extensions.get(TASKS)).is_some()
 }
 
-fn call_request(caller: &Caller, name: String, args: Value, meta: &Meta) -> CallRequest {
+/// Whether the revision has the method at all.
+fn is_offered(ask: &Ask, revision: Revision) -> bool {
+    use model::TaskVerb::{Result, Update};
+    let modern = revision.is_modern();
+    match ask {
+        Ask::Removed => false,
+        Ask::Initialize { .. }
+        | Ask::Ping
+        | Ask::SetLevel(_)
+        | Ask::Subscribe { .. }
+        | Ask::List { what: Listed::Tasks, .. }
+        | Ask::Task { verb: Result, .. } => !modern,
+        Ask::Discover | Ask::Listen(_) | Ask::Task { verb: Update, .. } => modern,
+        Ask::Task { .. }
+        | Ask::List { .. }
+        | Ask::CallTool { .. }
+        | Ask::ReadResource { .. }
+        | Ask::GetPrompt { .. }
+        | Ask::Complete(_)
+        | Ask::Other => true,
+    }
+}
+
+/// What is passed on to an upstream: how, to whom, with what.
+fn forwarded(ask: Ask, method: String) -> (Method, String, Value) {
+    match ask {
+        Ask::ReadResource { uri } => (Method::ReadResource, uri, Value::Null),
+        Ask::GetPrompt { name, arguments } => (Method::GetPrompt, name, arguments),
+        Ask::Complete(Reference::Prompt(name)) => {
+            (Method::Complete(ItemKind::Prompt), name, Value::Null)
+        }
+        Ask::Complete(Reference::Resource(uri)) => {
+            (Method::Complete(ItemKind::Resource), uri, Value::Null)
+        }
+        Ask::Task { verb, id } => (Method::Task(verb), id, Value::Null),
+        _ => (Method::Other(method.clone()), method, Value::Null),
+    }
+}
+
+fn call_request(
+    visit: &Visit,
+    meta: &Meta,
+    method: Method,
+    name: String,
+    args: Value,
+) -> CallRequest {
+    let caller: Caller = visit.caller.clone();
     CallRequest {
+        method,
+        meta: meta.rest.clone(),
+        client: Arc::clone(&visit.client),
         run_id: meta.run_id.clone(),
         trace_id: meta.traceparent.as_deref().and_then(trace_id),
         idempotency_key: meta.idempotency_key.clone(),
-        ..CallRequest::new(caller.clone(), name, args)
+        ..CallRequest::new(caller, name, args)
     }
 }
 
-/// A slow client misses progress; its call does not wait for it.
-fn pass_on(token: &Value, progress: &Progress, frames: &Frames) {
-    let Progress { progress, total, message } = progress;
-    let frame = encode::progress(token, *progress, *total, message.as_deref());
-    if frames.try_send(frame).is_err() {
-        tracing::trace!("progress dropped: the client is slow or gone");
-    }
+/// A method that only native mode passes on.
+fn not_here(method: &Method) -> Fault {
+    let message = format!("method `{}` is not offered here", method.as_str());
+    Fault::new(Code::MethodNotFound, message)
 }
 
 /// The trace id of a W3C `traceparent`: `00-<32 hex>-<16 hex>-<2 hex>`.
@@ -152,5 +245,21 @@ mod tests {
         assert_eq!(trace_id(&format!("00-{id}-00f067aa0ba902b7-01")).as_deref(), Some(id));
         assert_eq!(trace_id("00-short-00f067aa0ba902b7-01"), None);
         assert_eq!(trace_id("garbage"), None);
+    }
+
+    #[test]
+    fn each_revision_has_its_own_methods() {
+        let check = |ask: Ask, old: bool, new: bool| {
+            assert_eq!(is_offered(&ask, Revision::V2025_11_25), old, "{ask:?}");
+            assert_eq!(is_offered(&ask, Revision::V2026_07_28), new, "{ask:?}");
+        };
+        check(Ask::Ping, true, false);
+        check(Ask::SetLevel(model::LogLevel::Info), true, false);
+        check(Ask::Subscribe { uri: "a:b".into(), wanted: true }, true, false);
+        check(Ask::Discover, false, true);
+        check(Ask::Listen(protocol::decode::Interest::default()), false, true);
+        check(Ask::List { what: Listed::Tasks, cursor: None }, true, false);
+        check(Ask::List { what: Listed::Tools, cursor: None }, true, true);
+        check(Ask::Other, true, true);
     }
 }

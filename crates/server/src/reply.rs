@@ -3,29 +3,72 @@
 //! What a model can correct is an answer with `isError`; what only a program can correct is a
 //! JSON-RPC error; what ends before JSON-RPC begins is an HTTP status.
 
-use gateway::Done;
+use gateway::{Done, Via};
 use http::StatusCode;
-use model::{Code, Fault};
+use model::{Code, Fault, Method, Side};
 use protocol::encode::{self, ServerInfo};
 use protocol::{Id, Refusal, Revision, RpcError, jsonrpc};
+use serde_json::json;
+
+/// A reply, and the code of the error it is, if it is one.
+#[derive(Clone, Debug)]
+pub struct Said {
+    pub bytes: Vec<u8>,
+    pub error_code: Option<i64>,
+}
+
+impl From<Vec<u8>> for Said {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, error_code: None }
+    }
+}
 
 /// The reply to a call, made or refused.
-pub fn call(id: &Id, revision: Revision, server: &ServerInfo, done: &Done) -> Vec<u8> {
+pub fn call(
+    id: &Id,
+    revision: Revision,
+    server: &ServerInfo,
+    done: &Done,
+    method: &Method,
+    via: Via,
+) -> Said {
+    if let (Some(refused), Via::Name) = (&done.refused, via) {
+        let said = refused.get();
+        let code = translate(said.code, revision, method);
+        let error = RpcError { code, message: said.message.clone(), data: said.data.clone() };
+        return rpc_error(id, &error);
+    }
     match &done.fault {
-        Some(fault) if in_protocol_channel(fault.code) => error(id, fault),
-        _ => encode::answer(id, revision, server, done.cleared.get()),
+        Some(fault) if !method.is_tool_call() || in_protocol_channel(fault.code) => {
+            error(id, revision, fault)
+        }
+        _ => encode::answer(id, revision, server, done.cleared.get(), method).into(),
     }
 }
 
 /// A fault as a JSON-RPC error.
-pub fn error(id: &Id, fault: &Fault) -> Vec<u8> {
-    encode::error(Some(id), &RpcError::from_fault(rpc_code(fault.code), fault))
+pub fn error(id: &Id, revision: Revision, fault: &Fault) -> Said {
+    let mut error = RpcError::from_fault(rpc_code(fault.code, revision), fault);
+    if fault.code == Code::ResourceNotFound
+        && let Some(data) = error.data.as_mut().and_then(serde_json::Value::as_object_mut)
+    {
+        data.insert("uri".to_owned(), json!(fault.path));
+    }
+    rpc_error(id, &error)
 }
 
 /// A method this gate does not have.
-pub fn unknown_method(id: &Id, method: &str) -> Vec<u8> {
+pub fn unknown_method(id: &Id, method: &str) -> Said {
     let message = format!("method `{}` is not offered here", model::fault::one_line(method, 80));
-    encode::error(Some(id), &RpcError::new(jsonrpc::METHOD_NOT_FOUND, message))
+    rpc_error(id, &RpcError::new(jsonrpc::METHOD_NOT_FOUND, message))
+}
+
+/// A request that needs something its client did not declare.
+pub fn missing_capability(id: &Id, required: &serde_json::Value) -> Said {
+    let message = "this needs a capability that the client did not declare";
+    let error = RpcError::new(jsonrpc::MISSING_CAPABILITY, message)
+        .with_data(json!({"requiredCapabilities": required}));
+    rpc_error(id, &error)
 }
 
 /// A message that could not be acted on.
@@ -35,17 +78,23 @@ pub fn refusal(refusal: &Refusal) -> Vec<u8> {
 
 /// Older clients look for the JSON-RPC error of a request they can name only in a success.
 pub fn status_of_refusal(refusal: &Refusal) -> StatusCode {
-    if refusal.id.is_some() && !refusal.stateless {
-        StatusCode::OK
-    } else {
-        StatusCode::BAD_REQUEST
+    match refusal.error.code {
+        jsonrpc::METHOD_NOT_FOUND if refusal.stateless => StatusCode::NOT_FOUND,
+        _ if refusal.id.is_some() && !refusal.stateless => StatusCode::OK,
+        _ => StatusCode::BAD_REQUEST,
     }
 }
 
 /// The HTTP status beside a JSON-RPC error, as the revision wants it.
 pub fn status(revision: Revision, error_code: Option<i64>) -> StatusCode {
+    if !revision.is_modern() {
+        return StatusCode::OK;
+    }
     match error_code {
-        Some(jsonrpc::METHOD_NOT_FOUND) if revision.is_modern() => StatusCode::NOT_FOUND,
+        Some(jsonrpc::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(
+            jsonrpc::HEADER_MISMATCH | jsonrpc::MISSING_CAPABILITY | jsonrpc::UNSUPPORTED_VERSION,
+        ) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }
@@ -61,15 +110,37 @@ pub fn status_of(fault: &Fault) -> StatusCode {
     }
 }
 
-fn in_protocol_channel(code: Code) -> bool {
-    matches!(code, Code::ToolNotFound | Code::Protocol | Code::ShuttingDown | Code::Cancelled)
+fn rpc_error(id: &Id, error: &RpcError) -> Said {
+    Said { bytes: encode::error(Some(id), error), error_code: Some(error.code) }
 }
 
-fn rpc_code(code: Code) -> i64 {
+fn in_protocol_channel(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ToolNotFound
+            | Code::Protocol
+            | Code::ShuttingDown
+            | Code::Cancelled
+            | Code::MethodNotFound
+    )
+}
+
+fn rpc_code(code: Code, revision: Revision) -> i64 {
     match code {
-        Code::ToolNotFound | Code::ArgsInvalid => jsonrpc::INVALID_PARAMS,
+        Code::ResourceNotFound if !revision.is_modern() => jsonrpc::RESOURCE_NOT_FOUND,
+        Code::MethodNotFound => jsonrpc::METHOD_NOT_FOUND,
         Code::Protocol => jsonrpc::INVALID_REQUEST,
+        Code::Cancelled => jsonrpc::INTERNAL_ERROR,
+        code if code.side() == Side::Caller => jsonrpc::INVALID_PARAMS,
         _ => jsonrpc::INTERNAL_ERROR,
+    }
+}
+
+/// An upstream's code in the words of the client's revision.
+fn translate(code: i64, revision: Revision, method: &Method) -> i64 {
+    match (code, revision.is_modern(), method) {
+        (jsonrpc::RESOURCE_NOT_FOUND, true, _) => jsonrpc::INVALID_PARAMS,
+        _ => code,
     }
 }
 
@@ -77,17 +148,38 @@ fn rpc_code(code: Code) -> i64 {
 mod tests {
     use super::*;
 
+    /// CO-130, CO-202: each fault in the channel and under the code its reader expects.
     #[test]
     fn each_fault_has_its_protocol_code() {
-        let check = |code: Code, wanted: i64| {
-            let reply = error(&Id::Number(1), &Fault::new(code, "why"));
-            let reply: serde_json::Value = serde_json::from_slice(&reply).unwrap();
-            assert_eq!(reply["error"]["code"], wanted, "{code}");
-            assert_eq!(reply["error"]["data"]["error"], code.as_str());
+        let check = |code: Code, revision: Revision, wanted: i64| {
+            let reply = error(&Id::Number(1), revision, &Fault::new(code, "why").at("a:b"));
+            let json: serde_json::Value = serde_json::from_slice(&reply.bytes).unwrap();
+            assert_eq!(json["error"]["code"], wanted, "{code}");
+            assert_eq!(json["error"]["data"]["error"], code.as_str());
+            assert_eq!(reply.error_code, Some(wanted));
         };
-        check(Code::ToolNotFound, -32602);
-        check(Code::Protocol, -32600);
-        check(Code::Internal, -32603);
-        check(Code::ShuttingDown, -32603);
+        let (old, new) = (Revision::V2025_11_25, Revision::V2026_07_28);
+        check(Code::ToolNotFound, old, -32602);
+        check(Code::Protocol, old, -32600);
+        check(Code::Internal, old, -32603);
+        check(Code::ShuttingDown, new, -32603);
+        check(Code::ResourceNotFound, old, -32002);
+        check(Code::ResourceNotFound, new, -32602);
+        check(Code::PromptNotFound, old, -32602);
+        check(Code::TaskNotFound, new, -32602);
+        check(Code::MethodNotFound, new, -32601);
+        check(Code::PolicyDenied, old, -32603);
+    }
+
+    #[test]
+    fn statuses_speak_to_newer_clients_only() {
+        let check = |code: Option<i64>, old: u16, new: u16| {
+            assert_eq!(status(Revision::V2025_11_25, code).as_u16(), old);
+            assert_eq!(status(Revision::V2026_07_28, code).as_u16(), new);
+        };
+        check(None, 200, 200);
+        check(Some(jsonrpc::METHOD_NOT_FOUND), 200, 404);
+        check(Some(jsonrpc::MISSING_CAPABILITY), 200, 400);
+        check(Some(jsonrpc::INVALID_PARAMS), 200, 200);
     }
 }

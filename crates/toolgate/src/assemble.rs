@@ -80,7 +80,7 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
     for (name, list) in sources.upstreams.list().await {
         match list {
             Err(fault) => failures.push((name, fault)),
-            Ok(definitions) => listed.push(Source {
+            Ok(offer) => listed.push(Source {
                 protocol: sources
                     .upstreams
                     .member(&name)
@@ -88,7 +88,8 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
                 namespace: sources.namespaces.get(&name).cloned(),
                 manifest: sources.manifests.get(&name).map(Arc::clone),
                 upstream: name,
-                definitions,
+                definitions: offer.tools,
+                extras: catalog::Extras::default(),
             }),
         }
     }

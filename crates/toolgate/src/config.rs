@@ -38,7 +38,7 @@ pub use sections::{
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};
 pub use tree::{CATALOG_UPSTREAM, Config, HTTP_PORT_DEFAULT, SSE_PORT_DEFAULT};
-pub use upstream::{OutputRules, StubTools, Target, Upstream};
+pub use upstream::{OutputRules, Protocol, StubTools, Target, Upstream};
 
 pub(crate) use check::files;
 

@@ -1,8 +1,9 @@
 //! Stage 7: grants, then arguments against schema and constraints, then policy.
 
 use catalog::Entry as Tool;
-use model::{Code, DecisionId, Fault, Violation};
+use model::{Code, DecisionId, Fault, ItemKind, Method, Violation};
 use policy::{Facts, Way, grants};
+use serde_json::{Map, Value};
 
 use super::CallRequest;
 use super::record::Entry;
@@ -18,20 +19,25 @@ pub(super) fn authorize(
     entry.stage("grants");
     grants::check(&request.caller, tool.capability.as_ref(), &tool.shown_name)?;
     entry.stage("validate");
-    tool.check_input(&request.args)?;
-    constraints(tool, request)?;
+    if request.method.is_tool_call() {
+        tool.check_input(&request.args)?;
+        constraints(tool, request)?;
+    }
     entry.stage("policy");
     let now = gateway.clock.now();
     let decision_id = DecisionId::fresh(now);
+    let params = params(request, tool);
     let verdict = policy::decide(
         &gateway.rules,
         &Facts {
             call_id: &entry.record.call.call_id,
             decision_id: &decision_id,
             caller: &request.caller,
+            method: &request.method,
             item: &tool.item,
             capability: tool.capability.as_ref(),
             args: &request.args,
+            params: &params,
             at: now,
         },
     );
@@ -42,6 +48,27 @@ pub(super) fn authorize(
         Way::No(fault) => Err(fault),
         way => Ok(way),
     }
+}
+
+/// What the upstream will be sent beside a tool's name and arguments, in the upstream's own names.
+fn params(request: &CallRequest, tool: &Tool) -> Map<String, Value> {
+    let mut params = request.params.clone();
+    let mut set = |key: &str, value: Value| drop(params.insert(key.to_owned(), value));
+    match &request.method {
+        Method::ReadResource => set("uri", request.name.clone().into()),
+        Method::GetPrompt => {
+            set("name", tool.item.name.clone().into());
+            set("arguments", request.args.clone());
+        }
+        Method::Task(_) => set("taskId", request.name.clone().into()),
+        Method::Complete(ItemKind::Prompt) => {
+            if let Some(Value::Object(reference)) = params.get_mut("ref") {
+                reference.insert("name".to_owned(), tool.item.name.clone().into());
+            }
+        }
+        Method::CallTool | Method::Complete(_) | Method::Other(_) => {}
+    }
+    params
 }
 
 fn constraints(tool: &Tool, request: &CallRequest) -> Result<(), Fault> {

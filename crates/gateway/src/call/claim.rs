@@ -21,7 +21,7 @@ pub(super) fn claim(
     tool: &Tool,
     entry: &mut Entry,
 ) -> Result<Option<Claim>, Fault> {
-    let Some(rule) = rule(tool) else { return Ok(None) };
+    let Some(rule) = rule(tool).filter(|_| request.method.is_tool_call()) else { return Ok(None) };
     entry.stage("idempotency");
     let Some(key) = key(request, rule).map_err(|fault| fault.at(&tool.shown_name))? else {
         return Ok(None);

@@ -1,18 +1,21 @@
 //! Stage 10: the permit goes to its upstream, within the time and until the caller gives up.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use model::{Answer, Code, Fault};
+use policy::Permit;
 use upstream::Errand;
 
-use super::Watch;
 use super::admit::Admitted;
 use super::record::Entry;
+use super::{CallRequest, Watch};
 use crate::gateway::Gateway;
 
 /// Makes the call: exactly one attempt. A key that was answered before makes none.
 pub(super) async fn dispatch(
     gateway: &Gateway,
+    request: &CallRequest,
     admitted: Admitted,
     watch: &Watch,
     entry: &mut Entry,
@@ -27,13 +30,17 @@ pub(super) async fn dispatch(
         cancel: watch.cancel.clone(),
         timeout: admitted.timeout,
         trace_id: entry.record.call.trace_id.to_string(),
-        news: watch.news.clone(),
+        news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news)),
+        owner: request.caller.principal.to_string(),
+        client: Arc::clone(&request.client),
+        report: watch.progress,
+        meta: request.meta.clone(),
     };
     let began = Instant::now();
     entry.dispatched = true;
     // If the gate stops first, the call is dropped and its connector tells the upstream.
     let answer = tokio::select! {
-        answer = gateway.upstreams.call(&admitted.permit, &errand) => answer,
+        answer = make(gateway, &admitted.permit, &errand) => answer,
         () = gateway.stopping().cancelled() => {
             Err(Fault::new(Code::Cancelled, "the gate closed before the upstream answered"))
         }
@@ -46,6 +53,14 @@ pub(super) async fn dispatch(
         }
         Err(fault) => Err(doubtful(fault, admitted.permit.effect().is_write())),
     }
+}
+
+/// A tool's answer has a shape of its own; every other result is passed on as it is.
+async fn make(gateway: &Gateway, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
+    if permit.method().is_tool_call() {
+        return gateway.upstreams.call(permit, errand).await;
+    }
+    gateway.upstreams.ask(permit, errand).await.map(Answer::bare)
 }
 
 /// A write that got no answer may have happened all the same.

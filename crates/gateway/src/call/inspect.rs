@@ -27,10 +27,15 @@ pub(super) async fn inspect(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
-    answer: Answer,
+    mut answer: Answer,
     entry: &mut Entry,
 ) -> Result<Inspected, Fault> {
     let output = gateway.settings.output(&tool.item.key.upstream);
+    if !request.method.is_tool_call() || answer.is_interim() {
+        return Ok(pass(gateway, request, tool, answer, entry));
+    }
+    // Clients count on a list of content; some servers leave it out where they have none.
+    answer.bare = false;
     entry.stage("output");
     let findings = judge::check(output, tool, &answer)?;
     entry.stage("evidence");
@@ -46,6 +51,32 @@ pub(super) async fn inspect(
     judge::check_cleaned(tool, &clearing, findings.is_empty())?;
     let artifacts = keep(gateway, request, &clearing, entry).await?;
     Ok(Inspected { clearing, artifacts, outcome, evidence, findings })
+}
+
+/// What is no tool's last word: nothing to hold it against and nothing to cut, but cleaned all the
+/// same.
+fn pass(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    answer: Answer,
+    entry: &mut Entry,
+) -> Inspected {
+    entry.stage("sanitise");
+    gateway.tasks.note(&answer, tool, &request.caller);
+    let rules = Rules {
+        source: &entry.provenance,
+        profile: gateway.settings.output(&tool.item.key.upstream).profile,
+        size: Size::Whole,
+        redactor: &gateway.settings.redactor,
+    };
+    Inspected {
+        clearing: clear(answer, &rules),
+        artifacts: Vec::new(),
+        outcome: Outcome::Ok,
+        evidence: Vec::new(),
+        findings: Vec::new(),
+    }
 }
 
 /// The facts the manifest wants cited, and whether every one of them is there.

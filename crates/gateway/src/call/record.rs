@@ -5,6 +5,8 @@
 
 use std::time::Instant;
 
+use context::Cleared;
+use model::fault::WireError;
 use model::result::{CallResult, Cleaning, Metrics, Provenance};
 use model::{
     Answer, Call, CallId, CallStatus, Code, Fault, Lineage, Outcome, Record, RecordId,
@@ -126,7 +128,10 @@ pub(super) async fn close(
     }
     let record_id = entry.record.record_id.clone();
     match gateway.store.close_record(Closing { record: entry.record, claim }).await {
-        Ok(()) => Done { record_id: Some(record_id), cleared, result: Some(result), fault },
+        Ok(()) => {
+            let refused = refused(gateway, fault.as_ref());
+            Done { record_id: Some(record_id), cleared, result: Some(result), fault, refused }
+        }
         Err(unrecorded) => {
             let fault = if entry.dispatched { unrecorded.indeterminate() } else { unrecorded };
             Done { record_id: Some(record_id), ..unopened(gateway, fault) }
@@ -136,7 +141,13 @@ pub(super) async fn close(
 
 /// A call refused before it could be recorded.
 pub(super) fn unopened(gateway: &Gateway, fault: Fault) -> Done {
-    Done { record_id: None, cleared: gateway.refuse(&fault), result: None, fault: Some(fault) }
+    let cleared = gateway.refuse(&fault);
+    Done { record_id: None, cleared, result: None, fault: Some(fault), refused: None }
+}
+
+fn refused(gateway: &Gateway, fault: Option<&Fault>) -> Option<Cleared<WireError>> {
+    let error = fault?.upstream.as_deref()?;
+    Some(context::pass_error(error.clone(), &gateway.settings.redactor))
 }
 
 /// What becomes of the key: kept with the answer, freed, or left for a person to look at.

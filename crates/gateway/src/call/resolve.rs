@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use catalog::Entry as Tool;
-use model::{Code, Fault};
+use catalog::{Catalogue, Entry as Tool};
+use model::{Code, Fault, ItemKind, Method};
 
 use super::record::Entry;
 use super::{CallRequest, Via};
 use crate::browse::visible;
 use crate::gateway::Gateway;
 
-/// Finds the tool. One the caller may not see does not exist for it.
+/// Finds what is asked for. What the caller may not see does not exist for it.
 pub(super) fn resolve(
     gateway: &Gateway,
     request: &CallRequest,
@@ -18,9 +18,9 @@ pub(super) fn resolve(
 ) -> Result<Arc<Tool>, Fault> {
     entry.stage("resolve");
     let catalogue = gateway.catalogue();
-    let found =
-        catalogue.resolve(&request.name).filter(|tool| visible(gateway, &request.caller, tool));
-    let tool = Arc::clone(found.ok_or_else(|| unknown(request))?);
+    let tool = find(gateway, request, &catalogue)
+        .filter(|tool| visible(gateway, &request.caller, tool))
+        .ok_or_else(|| unknown(request))?;
     entry.provenance.upstream = tool.item.key.upstream.to_string();
     entry.provenance.tool.clone_from(&tool.item.name);
     tool.protocol.clone_into(&mut entry.provenance.protocol);
@@ -40,11 +40,42 @@ pub(super) fn resolve(
     }
 }
 
+fn find(gateway: &Gateway, request: &CallRequest, catalogue: &Catalogue) -> Option<Arc<Tool>> {
+    let shelf = catalogue.shelf();
+    let name = request.name.as_str();
+    match &request.method {
+        Method::CallTool => catalogue.resolve(name).map(Arc::clone),
+        Method::ReadResource => shelf.resource(name),
+        Method::GetPrompt | Method::Complete(ItemKind::Prompt) => shelf.prompt(name),
+        Method::Complete(_) => shelf.template(name),
+        Method::Task(_) => {
+            let key = gateway.tasks.home(name, &request.caller)?;
+            catalogue.entries().iter().find(|entry| entry.item.key == key).map(Arc::clone)
+        }
+        Method::Other(method) => shelf.extension(method),
+    }
+}
+
 fn unknown(request: &CallRequest) -> Fault {
-    let (code, hint) = match request.via {
-        Via::Name => (Code::ToolNotFound, "list the tools to see what there is"),
-        Via::Argument => (Code::HydrateFailed, "find one with tool_browse"),
-    };
     let name = model::fault::one_line(&request.name, 100);
-    Fault::new(code, format!("unknown tool `{name}`; {hint}")).at(name)
+    let (code, message) = match (&request.method, request.via) {
+        (Method::CallTool, Via::Name) => (
+            Code::ToolNotFound,
+            format!("unknown tool `{name}`; list the tools to see what there is"),
+        ),
+        (Method::CallTool, Via::Argument) => {
+            (Code::HydrateFailed, format!("unknown tool `{name}`; find one with tool_browse"))
+        }
+        (Method::GetPrompt | Method::Complete(ItemKind::Prompt), _) => {
+            (Code::PromptNotFound, format!("unknown prompt `{name}`"))
+        }
+        (Method::ReadResource | Method::Complete(_), _) => {
+            (Code::ResourceNotFound, format!("unknown resource `{name}`"))
+        }
+        (Method::Task(_), _) => (Code::TaskNotFound, format!("unknown task `{name}`")),
+        (Method::Other(_), _) => {
+            (Code::MethodNotFound, format!("method `{name}` is not offered here"))
+        }
+    };
+    Fault::new(code, message).at(name)
 }

@@ -1,5 +1,7 @@
 //! MCP over HTTP at `/mcp`: one JSON object when there is one answer, a stream when more is said.
 
+mod get;
+mod mirror;
 mod post;
 mod stream;
 
@@ -57,7 +59,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> std::io::Result<()> {
     let shared = Shared {
-        sessions: Arc::new(Sessions::new(mcp.gateway.clock().clone())),
+        sessions: Arc::new(Sessions::new(Arc::clone(&mcp.gateway))),
         mailboxes: Arc::default(),
         mcp: Arc::new(mcp),
         calls: TaskTracker::new(),
@@ -81,7 +83,8 @@ pub async fn serve(
 fn router(transport: Transport, shared: Shared) -> Router {
     let routes = match transport {
         Transport::Streamable => {
-            let endpoint = post(post::post).delete(end_session).fallback(only_post);
+            let endpoint =
+                post(post::post).get(get::get).delete(end_session).fallback(other_method);
             Router::new().route("/mcp", endpoint)
         }
         Transport::LegacySse => {
@@ -108,16 +111,20 @@ async fn end_session(State(shared): State<Shared>, headers: HeaderMap) -> Respon
         Err(fault) => return refuse(&fault),
     };
     match headers.get(SESSION).and_then(|id| id.to_str().ok()) {
-        Some(id) if shared.sessions.end(id, &caller.principal) => {
+        Some(id) if shared.sessions.end(id, &caller).await => {
             StatusCode::NO_CONTENT.into_response()
         }
         Some(_) => StatusCode::NOT_FOUND.into_response(),
-        None => only_post().await,
+        None => other_method().await,
     }
 }
 
-async fn only_post() -> Response {
-    (StatusCode::METHOD_NOT_ALLOWED, [("allow", "POST, DELETE")], "send MCP messages with POST\n")
+async fn other_method() -> Response {
+    only_post()
+}
+
+fn only_post() -> Response {
+    (StatusCode::METHOD_NOT_ALLOWED, [("allow", "POST")], "send MCP messages with POST\n")
         .into_response()
 }
 

@@ -9,14 +9,15 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
+use gateway::Change;
 use http::{HeaderMap, StatusCode};
-use model::SessionId;
+use model::{Client, SessionId};
 use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, sse};
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::Frames;
 use super::http::{Shared, event_stream, refuse};
+use super::{Frames, Mcp, Outlet};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::reply;
@@ -48,6 +49,8 @@ pub(super) async fn open(State(shared): State<Shared>, headers: HeaderMap) -> Re
     let endpoint = sse::write("endpoint", format!("/messages/?session_id={id}").as_bytes());
     let state = Open {
         first: Some(endpoint),
+        changes: shared.mcp.gateway.changes(),
+        mcp: Arc::clone(&shared.mcp),
         news,
         stop: shared.stop.clone(),
         closing: Closing { id, mailboxes: Arc::clone(&shared.mailboxes) },
@@ -91,28 +94,33 @@ async fn take(shared: &Shared, id: &str, mailbox: &Mailbox, message: Result<Inco
         Err(refusal) => deliver(&mailbox.frames, reply::refusal(&refusal)).await,
         Ok(Incoming::Request(request)) => start(shared, id, mailbox, *request).await,
         Ok(Incoming::Cancelled { id }) => mailbox.visit.running.cancel(&id),
-        Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => {}
+        Ok(Incoming::Response { id, outcome }) => mailbox.visit.memory.answered(&id, outcome),
+        Ok(Incoming::Notification { .. }) => {}
     }
 }
 
 async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Asked) {
     let Mailbox { mut visit, frames } = mailbox.clone();
-    if let Ask::Initialize { asked_version, client } = &request.ask {
-        visit.revision = Revision::negotiate(asked_version);
-        visit.caller.client.clone_from(client);
+    if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
+        let (capabilities, info) = (capabilities.clone(), info.clone());
+        visit.introduce(asked_version, Client { capabilities, info, log_level: None });
         shared.mailboxes.introduce(id, &visit);
     }
+    let visit = visit.of(&request.meta);
     let underway = match visit.running.enter(&request.id) {
         Ok(underway) => underway,
-        Err(fault) => return deliver(&frames, reply::error(&request.id, &fault)).await,
+        Err(fault) => {
+            let said = reply::error(&request.id, visit.revision, &fault);
+            return deliver(&frames, said.bytes).await;
+        }
     };
     let mcp = Arc::clone(&shared.mcp);
+    let outlet = Outlet { cancel: underway.cancel.clone(), stop: shared.stop.clone(), frames };
     shared.calls.spawn(async move {
-        let cancel = underway.cancel.clone();
-        let bytes = mcp.answer(&visit, request, cancel.clone(), &frames).await;
+        let said = mcp.answer(&visit, request, &outlet).await;
         drop(underway);
-        if !cancel.is_cancelled() {
-            deliver(&frames, bytes).await;
+        if !outlet.cancel.is_cancelled() {
+            deliver(&outlet.frames, said.bytes).await;
         }
     });
 }
@@ -166,6 +174,8 @@ impl Drop for Closing {
 
 struct Open {
     first: Option<Vec<u8>>,
+    changes: broadcast::Receiver<Change>,
+    mcp: Arc<Mcp>,
     news: mpsc::Receiver<Vec<u8>>,
     stop: CancellationToken,
     closing: Closing,
@@ -176,14 +186,27 @@ impl Open {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        // Every arm is cancel safe: a frame that was sent is not lost when another arm wins.
-        let frame = tokio::select! {
-            biased;
-            frame = self.news.recv() => frame,
-            () = self.stop.cancelled() => self.last_words().await,
-            () = tokio::time::sleep(limits::KEEP_ALIVE) => return Some(sse::KEEP_ALIVE.to_vec()),
-        };
-        frame.map(|frame| sse::write("message", &frame))
+        loop {
+            // Every arm is cancel safe: a frame that was sent is not lost when another arm wins.
+            let frame = tokio::select! {
+                biased;
+                frame = self.news.recv() => frame,
+                () = self.stop.cancelled() => self.last_words().await,
+                Ok(change) = self.changes.recv() => match self.tell(&change) {
+                    Some(frame) => Some(frame),
+                    None => continue,
+                },
+                () = tokio::time::sleep(limits::KEEP_ALIVE) => {
+                    return Some(sse::KEEP_ALIVE.to_vec());
+                }
+            };
+            return frame.map(|frame| sse::write("message", &frame));
+        }
+    }
+
+    fn tell(&self, change: &Change) -> Option<Vec<u8>> {
+        let mailbox = self.closing.mailboxes.find(self.closing.id.as_str())?;
+        self.mcp.unasked(&mailbox.visit, change)
     }
 
     /// At the stop nothing new is taken, but what running calls still say is delivered. Each holds a

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use model::Caller;
+use model::Client;
 use protocol::frame::{Line, Lines};
 use protocol::{Ask, Incoming, Refusal, Request, Revision, decode, jsonrpc};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::{Frames, Mcp};
+use super::{Frames, Mcp, Outlet};
 use crate::limits;
 use crate::reply;
 use crate::sessions::Visit;
@@ -28,8 +28,11 @@ where
         mcp: Arc::new(mcp),
         frames,
         calls: TaskTracker::new(),
+        stop: stop.clone(),
+        telling: None,
     };
     pipe.read(input, stop).await;
+    pipe.telling = None;
     pipe.calls.close();
     pipe.calls.wait().await;
     drop(pipe);
@@ -43,6 +46,9 @@ struct Pipe {
     visit: Visit,
     frames: Frames,
     calls: TaskTracker,
+    stop: CancellationToken,
+    /// Tells the client of changes, once it has introduced itself.
+    telling: Option<AbortOnDropHandle<()>>,
 }
 
 impl Pipe {
@@ -91,7 +97,11 @@ impl Pipe {
         match message {
             Incoming::Request(request) => self.request(*request).await,
             Incoming::Cancelled { id } => self.visit.running.cancel(&id),
-            Incoming::Notification { .. } | Incoming::Response { .. } => {}
+            Incoming::Response { id, outcome } => self.visit.memory.answered(&id, outcome),
+            Incoming::Notification { method } if method == "notifications/initialized" => {
+                self.tell_of_changes();
+            }
+            Incoming::Notification { .. } => {}
         }
     }
 
@@ -99,15 +109,21 @@ impl Pipe {
         let visit = self.visit_of(&request);
         let underway = match visit.running.enter(&request.id) {
             Ok(underway) => underway,
-            Err(fault) => return self.send(reply::error(&request.id, &fault)).await,
+            Err(fault) => {
+                return self.send(reply::error(&request.id, visit.revision, &fault).bytes).await;
+            }
         };
-        let (mcp, frames) = (Arc::clone(&self.mcp), self.frames.clone());
+        let mcp = Arc::clone(&self.mcp);
+        let outlet = Outlet {
+            cancel: underway.cancel.clone(),
+            stop: self.stop.clone(),
+            frames: self.frames.clone(),
+        };
         let work = async move {
-            let cancel = underway.cancel.clone();
-            let bytes = mcp.answer(&visit, request, cancel.clone(), &frames).await;
+            let said = mcp.answer(&visit, request, &outlet).await;
             drop(underway);
             // A client that cancelled must not get an answer any more.
-            if !cancel.is_cancelled() && frames.send(bytes).await.is_err() {
+            if !outlet.cancel.is_cancelled() && outlet.frames.send(said.bytes).await.is_err() {
                 tracing::debug!("an answer found no client");
             }
         };
@@ -116,17 +132,29 @@ impl Pipe {
 
     /// Who asks, in which revision. An `initialize` settles it for what follows.
     fn visit_of(&mut self, request: &Request) -> Visit {
-        if let Ask::Initialize { asked_version, client } = &request.ask {
-            self.visit.revision = Revision::negotiate(asked_version);
-            self.visit.caller.client.clone_from(client);
+        if let (Ask::Initialize { asked_version, capabilities, info }, None) =
+            (&request.ask, request.meta.revision)
+        {
+            let (capabilities, info) = (capabilities.clone(), info.clone());
+            self.visit.introduce(asked_version, Client { capabilities, info, log_level: None });
         }
-        let mut visit = self.visit.clone();
-        if let Some(revision) = request.meta.revision {
-            let client = request.meta.client.clone().or(visit.caller.client);
-            visit.caller = Caller { client, ..visit.caller };
-            visit.revision = revision;
-        }
-        visit
+        self.visit.of(&request.meta)
+    }
+
+    /// From now on the client hears of changes unasked.
+    fn tell_of_changes(&mut self) {
+        let (mcp, visit, frames) = (Arc::clone(&self.mcp), self.visit.clone(), self.frames.clone());
+        let mut changes = mcp.gateway.changes();
+        let telling = async move {
+            while let Ok(change) = changes.recv().await {
+                if let Some(frame) = mcp.unasked(&visit, &change)
+                    && frames.send(frame).await.is_err()
+                {
+                    return;
+                }
+            }
+        };
+        self.telling = Some(AbortOnDropHandle::new(tokio::spawn(telling)));
     }
 
     async fn send(&self, frame: Vec<u8>) {

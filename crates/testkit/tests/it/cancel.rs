@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use gateway::{CallRequest, Progress, Watch};
+use gateway::{CallRequest, Watch};
 use model::{Answer, CallStatus, Code, RecordStatus};
 use serde_json::json;
 use tokio::sync::mpsc;
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
+use upstream::Progress;
 
-use crate::{ROAD, code, up_to};
+use crate::{ROAD, code, progress, up_to};
 
 #[tokio::test]
 async fn cancelling_drops_the_call_at_the_upstream() {
@@ -65,11 +66,12 @@ async fn news_of_a_call_reach_the_one_who_listens() {
     let recorder = Recorder::one("work", script);
     let world = TestGateway::new().upstream("desk", recorder).start().await;
     let (news, mut heard) = mpsc::channel(8);
-    let watch = Watch { news: Some(news), ..Watch::default() };
+    let watch = Watch { news: Some(news), progress: true, ..Watch::default() };
     let done = world.spawn(World::request("work", json!({})), watch).await.unwrap();
     assert_eq!(code(&done), None);
-    assert_eq!(heard.recv().await, Some(step(1.0)));
-    assert_eq!(heard.recv().await, Some(step(2.0)));
-    assert_eq!(heard.recv().await, None);
+    let fields = |progress: u32| json!({"progress": progress, "total": 2});
+    assert_eq!(progress(heard.recv().await), fields(1));
+    assert_eq!(progress(heard.recv().await), fields(2));
+    assert!(heard.recv().await.is_none());
     assert_eq!(world.last_record().await.stages, ROAD);
 }

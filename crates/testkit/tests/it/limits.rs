@@ -10,6 +10,7 @@ use toolgate_testkit::{
     McpHttp, Recorder, Script, Style, TestGateway, World, capability, manifest,
 };
 use upstream::http::Http;
+use upstream::mcp::Age;
 
 use crate::{code, refused, up_to};
 
@@ -116,7 +117,7 @@ async fn one_call_more_than_may_run_at_once_is_refused() {
 #[tokio::test]
 async fn a_host_outside_the_allowed_ones_is_not_reached() {
     let server = McpHttp::start(Style::Json).await;
-    let http = Http::new(&server.url, &Credentials::default()).unwrap();
+    let http = Http::new(&server.url, &Credentials::default(), Age::Auto).unwrap();
     let recorder = Recorder::one("peek", Script::Echo).at_host("api.example.com");
     let world = TestGateway::new()
         .upstream("far", http)

@@ -58,3 +58,11 @@ async fn refused(
     assert_eq!(record.result.as_ref().unwrap().error, done.fault);
     (done, record)
 }
+
+/// The fields of a progress report.
+fn progress(news: Option<gateway::News>) -> serde_json::Value {
+    match news {
+        Some(gateway::News::Progress(fields)) => fields.into_inner().into(),
+        other => panic!("{other:?}"),
+    }
+}

@@ -5,16 +5,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use auth::Credentials;
-use gateway::{CallRequest, Progress, Watch};
+use gateway::{CallRequest, Watch};
 use model::{Code, Secret};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use toolgate_testkit::{McpHttp, Style, TestGateway, World};
 use upstream::http::Http;
+use upstream::mcp::Age;
 use upstream::stdio::{Config, Stdio};
 
-use crate::code;
+use crate::{code, progress};
 
 /// A gate before the child, and where the child writes its notes.
 async fn with_child() -> (World, TempDir) {
@@ -25,13 +26,14 @@ async fn with_child() -> (World, TempDir) {
         args: Vec::new(),
         env: BTreeMap::from([("FAKE_MCP_NOTES".to_owned(), Secret::new(notes))]),
         cwd: None,
+        age: Age::Auto,
     };
     (TestGateway::new().upstream("child", Stdio::new(config)).start().await, home)
 }
 
 async fn with_server(style: Style) -> (World, McpHttp) {
     let server = McpHttp::start(style).await;
-    let http = Http::new(&server.url, &Credentials::default()).unwrap();
+    let http = Http::new(&server.url, &Credentials::default(), Age::Auto).unwrap();
     (TestGateway::new().upstream("server", http).start().await, server)
 }
 
@@ -49,11 +51,11 @@ async fn a_child_is_understood_through_its_banner_and_both_pages_are_read() {
 }
 
 #[tokio::test]
-async fn a_childs_question_is_declined_so_that_it_does_not_wait() {
+async fn a_childs_question_is_answered_so_that_it_does_not_wait() {
     let (world, home) = with_child().await;
     let notes = notes(&world, home.path()).await;
     let reply = notes.iter().find(|note| note["id"] == "roots-1").unwrap();
-    assert_eq!(reply["error"]["code"], -32601);
+    assert_eq!(reply["result"], json!({"roots": []}));
 }
 
 #[tokio::test]
@@ -63,6 +65,7 @@ async fn a_child_that_cannot_be_started_is_said_to_be_unavailable() {
         args: Vec::new(),
         env: BTreeMap::new(),
         cwd: None,
+        age: Age::Auto,
     };
     let world = TestGateway::new().upstream("child", Stdio::new(config)).start().await;
     let (name, fault) = &world.refreshed.failures[0];
@@ -74,7 +77,7 @@ async fn a_child_that_cannot_be_started_is_said_to_be_unavailable() {
 async fn a_child_learns_that_its_call_was_given_up() {
     let (world, home) = with_child().await;
     let (news, mut heard) = mpsc::channel(8);
-    let watch = Watch { news: Some(news), ..Watch::default() };
+    let watch = Watch { news: Some(news), progress: true, ..Watch::default() };
     let call = world.spawn(World::request("never", json!({})), watch.clone());
     assert!(heard.recv().await.is_some());
     watch.cancel.cancel();
@@ -129,13 +132,12 @@ async fn a_forgotten_session_is_opened_again_once_and_the_call_goes_through() {
 async fn a_servers_news_reach_the_one_who_listens() {
     let check = async |world: &World| {
         let (news, mut heard) = mpsc::channel(8);
-        let watch = Watch { news: Some(news), ..Watch::default() };
+        let watch = Watch { news: Some(news), progress: true, ..Watch::default() };
         let done = world.spawn(World::request("slow", json!({})), watch).await.unwrap();
         assert_eq!(done.cleared.get().structured, Some(json!({"steps": 2})));
-        let step = |progress: f64| {
-            Some(Progress { progress, total: Some(2.0), message: Some("working".to_owned()) })
-        };
-        assert_eq!((heard.recv().await, heard.recv().await), (step(1.0), step(2.0)));
+        let step = |done: u32| json!({"progress": done, "total": 2, "message": "working"});
+        assert_eq!(progress(heard.recv().await), step(1));
+        assert_eq!(progress(heard.recv().await), step(2));
     };
     let (world, _home) = with_child().await;
     check(&world).await;

@@ -13,6 +13,7 @@ use toolgate_testkit::{McpHttp, Rest, Style, TestGateway, World, tool};
 use upstream::demo::Demo;
 use upstream::function::Functions;
 use upstream::http::Http;
+use upstream::mcp::Age;
 use upstream::openapi::OpenApi;
 use upstream::stdio::{self, Stdio};
 use upstream::stub::Stub;
@@ -127,6 +128,7 @@ async fn a_child_process_is_an_upstream() {
         args: Vec::new(),
         env: BTreeMap::new(),
         cwd: None,
+        age: Age::Auto,
     };
     suite(Stdio::new(config), asked_of_mcp()).await;
 }
@@ -135,7 +137,7 @@ async fn a_child_process_is_an_upstream() {
 async fn an_http_server_is_an_upstream_whether_it_answers_with_json_or_a_stream() {
     for style in [Style::Json, Style::Sse] {
         let server = McpHttp::start(style).await;
-        let http = Http::new(&server.url, &Credentials::default()).unwrap();
+        let http = Http::new(&server.url, &Credentials::default(), Age::Auto).unwrap();
         suite(http, asked_of_mcp()).await;
     }
 }

@@ -10,6 +10,7 @@ use model::{Clock, Secret, UpstreamName};
 use serde_json::Value;
 use upstream::demo::Demo;
 use upstream::http::Http;
+use upstream::mcp::Age;
 use upstream::missing::Missing;
 use upstream::openapi::OpenApi;
 use upstream::stdio::{self, Stdio};
@@ -18,7 +19,7 @@ use upstream::{Connector, Filter, Member};
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{ConfigPath, StubTools, Target, Text, Upstream};
+use crate::config::{ConfigPath, Protocol, StubTools, Target, Text, Upstream};
 
 /// The demo upstream's state, beside the records.
 const DEMO_FILE: &str = "demo.json";
@@ -29,7 +30,7 @@ pub(super) fn member(
     upstream: &Upstream,
     data: Option<&Path>,
 ) -> Result<Member, CliError> {
-    let connector = connector(&upstream.target, data).map_err(|error| CliError {
+    let connector = connector(upstream, data).map_err(|error| CliError {
         message: format!("upstream `{name}`: {}", error.message),
         ..error
     })?;
@@ -60,8 +61,9 @@ pub(super) fn read(path: &ConfigPath) -> Result<String, CliError> {
         .map_err(|error| wrong(format!("`{}` cannot be read: {error}", path.shown())))
 }
 
-fn connector(target: &Target, data: Option<&Path>) -> Result<Arc<dyn Connector>, CliError> {
-    Ok(match target {
+fn connector(upstream: &Upstream, data: Option<&Path>) -> Result<Arc<dyn Connector>, CliError> {
+    let age = age(upstream.protocol);
+    Ok(match &upstream.target {
         Target::Demo => {
             let file = data.map(|data| data.join(DEMO_FILE));
             Arc::new(Demo::new(Clock::System, file).map_err(|error| wrong(error.to_string()))?)
@@ -72,9 +74,10 @@ fn connector(target: &Target, data: Option<&Path>) -> Result<Arc<dyn Connector>,
             args: args.iter().map(|arg| arg.as_str().to_owned()).collect(),
             env: env.clone(),
             cwd: cwd.as_ref().map(|cwd| cwd.as_path().to_owned()),
+            age,
         })),
         Target::Http { url, headers } => {
-            let connector = Http::new(url.as_str(), &credentials(headers)?);
+            let connector = Http::new(url.as_str(), &credentials(headers)?, age);
             Arc::new(connector.map_err(|_fault| wrong(format!("`{url}` is no usable address")))?)
         }
         Target::Sse { .. } => Arc::new(Missing::new(
@@ -90,6 +93,18 @@ fn connector(target: &Target, data: Option<&Path>) -> Result<Arc<dyn Connector>,
             Arc::new(connector.map_err(|fault| wrong(fault.message))?)
         }
     })
+}
+
+fn age(protocol: Protocol) -> Age {
+    use upstream::mcp::Revision;
+    match protocol {
+        Protocol::Auto => Age::Auto,
+        Protocol::V2024_11_05 => Age::Pinned(Revision::V2024_11_05),
+        Protocol::V2025_03_26 => Age::Pinned(Revision::V2025_03_26),
+        Protocol::V2025_06_18 => Age::Pinned(Revision::V2025_06_18),
+        Protocol::V2025_11_25 => Age::Pinned(Revision::V2025_11_25),
+        Protocol::V2026_07_28 => Age::Pinned(Revision::V2026_07_28),
+    }
 }
 
 fn stub_tools(tools: &StubTools) -> Result<Vec<Value>, CliError> {

@@ -53,7 +53,7 @@ async fn call(config: &Config, args: &CallArgs, arguments: Value) -> Result<Done
         ..CallRequest::new(gate.doorkeeper.local(), &args.name, arguments)
     };
     let stop = stop::on_signal()?;
-    let watch = Watch { cancel: stop, news: None };
+    let watch = Watch { cancel: stop, ..Watch::default() };
     let done = Box::pin(gate.gateway.call(request, watch)).await;
     gate.gateway.close(Duration::from_millis(config.limits.shutdown_ms)).await;
     Ok(done)

@@ -94,7 +94,8 @@ where
         stop.cancel();
         served
     };
-    let (served, ()) = tokio::join!(serving, closing);
+    let ((served, ()), ()) =
+        tokio::join!(async { tokio::join!(serving, closing) }, gate.gateway.watch());
     Ok(served?)
 }
 

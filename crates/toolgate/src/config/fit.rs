@@ -21,6 +21,7 @@ pub(super) fn fit(entry: Entry) -> Result<Upstream, Vec<Complaint>> {
         namespace: entry.namespace.clone(),
         manifest: entry.manifest.clone(),
         timeout: entry.timeout_ms.map(Duration::from_millis),
+        protocol: entry.protocol.unwrap_or_default(),
         enabled: entry.enabled.unwrap_or(true),
         include: entry.include.clone(),
         exclude: entry.exclude.clone().unwrap_or_default(),

@@ -19,6 +19,7 @@ pub struct Upstream {
     pub namespace: Option<Text>,
     pub manifest: Option<ConfigPath>,
     pub timeout: Option<Duration>,
+    pub protocol: Protocol,
     pub enabled: bool,
     /// Only these tools; `None` means all.
     pub include: Option<Vec<Text>>,
@@ -81,6 +82,7 @@ impl Upstream {
             namespace: None,
             manifest: None,
             timeout: None,
+            protocol: Protocol::Auto,
             enabled: true,
             include: None,
             exclude: Vec::new(),
@@ -149,6 +151,8 @@ pub(super) struct Entry {
     /// How long one call to it may take.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) timeout_ms: Option<u64>,
+    /// stdio, http: the MCP revision it is spoken to in. Left out, as it answers.
+    pub(super) protocol: Option<Protocol>,
     /// Off keeps the entry but not its tools. Default: on.
     pub(super) enabled: Option<bool>,
     /// Only these tools: exact names, or patterns with `*` and `?`.
@@ -161,6 +165,24 @@ pub(super) struct Entry {
     pub(super) on_violation: Option<OutputSchema>,
     /// What is taken out of its answers. Left out: as `results` says.
     pub(super) sanitise: Option<Sanitise>,
+}
+
+/// An MCP revision, or the server's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum Protocol {
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    #[serde(rename = "2024-11-05")]
+    V2024_11_05,
+    #[serde(rename = "2025-03-26")]
+    V2025_03_26,
+    #[serde(rename = "2025-06-18")]
+    V2025_06_18,
+    #[serde(rename = "2025-11-25")]
+    V2025_11_25,
+    #[serde(rename = "2026-07-28")]
+    V2026_07_28,
 }
 
 /// The kinds of upstream.

@@ -7,16 +7,17 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use model::{Caller, Code, Fault};
+use model::{Caller, Client, Fault};
 use protocol::{Ask, Id, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::stream::{Stream, stream};
-use super::{SESSION, Shared, VERSION, refuse};
+use super::{SESSION, Shared, VERSION, mirror, refuse};
 use crate::authenticate::authenticate;
 use crate::limits;
-use crate::reply;
+use crate::mcp::Outlet;
+use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
 pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Response {
@@ -49,30 +50,53 @@ async fn take(
     let mut messages = decode::client(bytes)?;
     // What is wrong with the message comes before what is wrong with its headers: it names the request.
     if let [Err(refusal)] = messages.as_slice() {
-        return Err(refusal.clone());
+        return Err(mirror::rather_mismatch(headers, refusal.clone()));
     }
-    let Some(visit) = visit(shared, headers, caller)? else { return Ok(unknown_session()) };
+    if let [Ok(Incoming::Request(request))] = messages.as_slice() {
+        mirror::check(&shared.mcp.gateway, &caller, headers, request)?;
+        if request.meta.revision.is_some() {
+            return modern(shared, caller, messages).await;
+        }
+    }
+    let Some(visit) = visit(shared, headers, caller).await? else { return Ok(unknown_session()) };
     if messages.len() > 1 {
         return batch(shared, &visit, messages).await;
     }
-    let Some(message) = messages.pop() else { return Ok(StatusCode::ACCEPTED.into_response()) };
+    let Some(message) = messages.pop() else { return Ok(accepted()) };
     match message? {
         Incoming::Request(request) => single(shared, visit, *request).await,
         Incoming::Cancelled { id } => {
             visit.running.cancel(&id);
-            Ok(StatusCode::ACCEPTED.into_response())
+            Ok(accepted())
         }
-        Incoming::Notification { .. } | Incoming::Response { .. } => {
-            Ok(StatusCode::ACCEPTED.into_response())
+        Incoming::Response { id, outcome } => {
+            visit.memory.answered(&id, outcome);
+            Ok(accepted())
         }
+        Incoming::Notification { .. } => Ok(accepted()),
     }
 }
 
+/// A request that stands for itself. Session headers mean nothing to it.
+async fn modern(
+    shared: &Shared,
+    caller: Caller,
+    mut messages: Vec<Result<Incoming, Refusal>>,
+) -> Result<Response, Refusal> {
+    let Some(Ok(Incoming::Request(request))) = messages.pop() else { return Ok(accepted()) };
+    let visit = Visit::new(caller, Revision::V2026_07_28).of(&request.meta);
+    answer(shared, visit, *request).await
+}
+
 /// What is known of the sender; none if it names a session that is not its own.
-fn visit(shared: &Shared, headers: &HeaderMap, caller: Caller) -> Result<Option<Visit>, Refusal> {
+async fn visit(
+    shared: &Shared,
+    headers: &HeaderMap,
+    caller: Caller,
+) -> Result<Option<Visit>, Refusal> {
     if let Some(id) = headers.get(SESSION) {
         let id = id.to_str().unwrap_or_default();
-        return Ok(shared.sessions.find(id, &caller.principal));
+        return Ok(shared.sessions.find(id, &caller).await);
     }
     let revision = match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
         None => Revision::UNNAMED_HTTP,
@@ -86,21 +110,18 @@ fn visit(shared: &Shared, headers: &HeaderMap, caller: Caller) -> Result<Option<
 }
 
 async fn single(shared: &Shared, mut visit: Visit, request: Asked) -> Result<Response, Refusal> {
-    if let Ask::Initialize { asked_version, client } = &request.ask {
-        visit.revision = Revision::negotiate(asked_version);
-        visit.caller.client.clone_from(client);
+    if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
+        let client =
+            Client { capabilities: capabilities.clone(), info: info.clone(), log_level: None };
+        visit.introduce(asked_version, client);
         return begin(shared, visit, request).await;
-    }
-    if let Some(revision) = request.meta.revision {
-        visit.revision = revision;
-        visit.caller.client.clone_from(&request.meta.client);
     }
     answer(shared, visit, request).await
 }
 
 /// An `initialize` opens a session, whose id the client sends from then on.
 async fn begin(shared: &Shared, visit: Visit, request: Asked) -> Result<Response, Refusal> {
-    let id = match shared.sessions.begin(visit.clone()) {
+    let id = match shared.sessions.begin(&visit).await {
         Ok(id) => id,
         Err(fault) => return Ok(refuse(&fault)),
     };
@@ -114,19 +135,20 @@ async fn begin(shared: &Shared, visit: Visit, request: Asked) -> Result<Response
 /// Answers one request: as JSON if the answer is all there is, as a stream if news comes first.
 async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Response, Refusal> {
     let revision = visit.revision;
-    let unknown = matches!(request.ask, Ask::Unknown);
     let Started { mut news, mut answer, cancel } = start(shared, visit, request)?;
     let cancel_on_close = revision.is_modern().then(|| cancel.drop_guard());
     // Whichever comes first decides the form; neither arm loses what the other would have brought.
     tokio::select! {
         biased;
         Some(frame) = news.recv() => Ok(stream(Stream { first: frame, news, answer, cancel_on_close })),
-        bytes = &mut answer => {
-            let code = unknown.then_some(jsonrpc::METHOD_NOT_FOUND);
+        said = &mut answer => {
             if let Some(guard) = cancel_on_close {
                 guard.disarm();
             }
-            Ok(bytes.map_or_else(|_gone| broken_off(), |bytes| json(reply::status(revision, code), bytes)))
+            Ok(said.map_or_else(
+                |_gone| broken_off(),
+                |said| json(reply::status(revision, said.error_code), said.bytes),
+            ))
         }
     }
 }
@@ -134,7 +156,7 @@ async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Respons
 /// A request under way: what it says on the way, what it comes to, and how to call it off.
 struct Started {
     news: mpsc::Receiver<Vec<u8>>,
-    answer: oneshot::Receiver<Vec<u8>>,
+    answer: oneshot::Receiver<Said>,
     cancel: CancellationToken,
 }
 
@@ -145,11 +167,12 @@ fn start(shared: &Shared, visit: Visit, request: Asked) -> Result<Started, Refus
     let cancel = underway.cancel.clone();
     let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
     let (done, answer) = oneshot::channel();
-    let mcp = Arc::clone(&shared.mcp);
+    let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     shared.calls.spawn(async move {
-        let bytes = mcp.answer(&visit, request, underway.cancel.clone(), &frames).await;
+        let outlet = Outlet { cancel: underway.cancel.clone(), stop, frames };
+        let said = mcp.answer(&visit, request, &outlet).await;
         drop(underway);
-        if done.send(bytes).is_err() {
+        if done.send(said).is_err() {
             tracing::debug!("an answer found no client");
         }
     });
@@ -172,18 +195,23 @@ async fn batch(
             Err(refusal) => answers.push(reply::refusal(&refusal)),
             Ok(Incoming::Request(request)) => {
                 let started = start(shared, visit.clone(), *request)?;
-                let Ok(bytes) = started.answer.await else { return Ok(broken_off()) };
-                answers.push(bytes);
+                let Ok(said) = started.answer.await else { return Ok(broken_off()) };
+                answers.push(said.bytes);
             }
             Ok(Incoming::Cancelled { id }) => visit.running.cancel(&id),
-            Ok(Incoming::Notification { .. } | Incoming::Response { .. }) => {}
+            Ok(Incoming::Response { id, outcome }) => visit.memory.answered(&id, outcome),
+            Ok(Incoming::Notification { .. }) => {}
         }
     }
     if answers.is_empty() {
-        return Ok(StatusCode::ACCEPTED.into_response());
+        return Ok(accepted());
     }
     let joined = answers.join(&b","[..]);
     Ok(json(StatusCode::OK, [b"[", joined.as_slice(), b"]"].concat()))
+}
+
+fn accepted() -> Response {
+    StatusCode::ACCEPTED.into_response()
 }
 
 /// A request whose task ended without an answer; the log has the reason.
@@ -204,9 +232,8 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.eq_ignore_ascii_case("application/json")
 }
 
-fn unknown_session() -> Response {
-    let fault = Fault::new(Code::Protocol, "unknown session; send `initialize` again");
-    (StatusCode::NOT_FOUND, format!("{}\n", fault.message)).into_response()
+pub(super) fn unknown_session() -> Response {
+    (StatusCode::NOT_FOUND, "unknown session; send `initialize` again\n").into_response()
 }
 
 fn json(status: StatusCode, bytes: Vec<u8>) -> Response {

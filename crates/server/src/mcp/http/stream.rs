@@ -13,12 +13,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::DropGuard;
 
 use crate::limits;
+use crate::reply::Said;
 
 /// A call that has said something before its answer.
 pub(super) struct Stream {
     pub(super) first: Vec<u8>,
     pub(super) news: mpsc::Receiver<Vec<u8>>,
-    pub(super) answer: oneshot::Receiver<Vec<u8>>,
+    pub(super) answer: oneshot::Receiver<Said>,
     /// Cancels the call when the client closes the stream, if it is a client that means it.
     pub(super) cancel_on_close: Option<DropGuard>,
 }
@@ -46,7 +47,7 @@ pub(in crate::mcp) fn event_stream(body: Body) -> Response {
 struct State {
     first: Option<Vec<u8>>,
     news: mpsc::Receiver<Vec<u8>>,
-    answer: Option<oneshot::Receiver<Vec<u8>>>,
+    answer: Option<oneshot::Receiver<Said>>,
     cancel_on_close: Option<DropGuard>,
 }
 
@@ -61,12 +62,12 @@ impl State {
         tokio::select! {
             biased;
             Some(frame) = self.news.recv() => Some(sse::write("message", &frame)),
-            bytes = answer => {
+            said = answer => {
                 self.answer = None;
                 if let Some(guard) = self.cancel_on_close.take() {
                     guard.disarm();
                 }
-                bytes.ok().map(|bytes| sse::write("message", &bytes))
+                said.ok().map(|said| sse::write("message", &said.bytes))
             }
             () = tokio::time::sleep(limits::KEEP_ALIVE) => Some(sse::KEEP_ALIVE.to_vec()),
         }

@@ -1,0 +1,164 @@
+//! What changes while the gate runs: lists, followed resources, tasks. Heard from upstreams, told to
+//! whoever listens.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use context::Cleared;
+use model::{CallId, Caller, Code, DecisionId, Fault, Listed, LogLevel, Method, UpstreamName};
+use policy::{Facts, Permit, Way};
+use serde_json::{Map, Value};
+use tokio::sync::{broadcast, mpsc};
+use upstream::Ring;
+
+use crate::browse::visible;
+use crate::gateway::Gateway;
+
+/// Changes kept for a listener that is slow; one that falls further behind misses some.
+const CHANGES_KEPT: usize = 1_024;
+
+/// Something a client may want to know.
+#[derive(Clone, Debug)]
+pub enum Change {
+    List(Listed),
+    Resource { uri: String },
+    Task { method: String, params: Arc<Cleared<Map<String, Value>>> },
+}
+
+#[derive(Debug)]
+pub(crate) struct Changes {
+    told: broadcast::Sender<Change>,
+    /// What upstreams rang for, until [`Gateway::watch`] takes it.
+    rings: std::sync::Mutex<Option<mpsc::Receiver<(UpstreamName, Ring)>>>,
+    ringing: mpsc::Sender<(UpstreamName, Ring)>,
+    /// Followed resources: the permit under which, and how many follow.
+    followed: tokio::sync::Mutex<BTreeMap<String, (Permit, usize)>>,
+}
+
+impl Changes {
+    pub(crate) fn new() -> Self {
+        let (ringing, rings) = mpsc::channel(CHANGES_KEPT);
+        Self {
+            told: broadcast::Sender::new(CHANGES_KEPT),
+            rings: std::sync::Mutex::new(Some(rings)),
+            ringing,
+            followed: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Where upstreams ring.
+    pub(crate) fn bell(&self) -> Arc<dyn Fn(UpstreamName, Ring) + Send + Sync> {
+        let ringing = self.ringing.clone();
+        Arc::new(move |upstream, ring| {
+            if ringing.try_send((upstream, ring)).is_err() {
+                tracing::debug!("a change was not taken in: too many at once, or after the end");
+            }
+        })
+    }
+}
+
+impl Gateway {
+    /// Tells of changes from now on.
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.changes.told.subscribe()
+    }
+
+    /// Takes in what upstreams tell, for as long as the gate runs. To be run once, beside serving.
+    pub async fn watch(&self) {
+        let rings = self.changes.rings.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut rings) = rings else { return };
+        loop {
+            // Losing `recv` loses nothing: it is cancel safe.
+            let (upstream, ring) = tokio::select! {
+                () = self.stopping().cancelled() => return,
+                ring = rings.recv() => match ring {
+                    Some(ring) => ring,
+                    None => return,
+                },
+            };
+            match ring {
+                Ring::Changed(what) => {
+                    self.refresh_one(&upstream).await;
+                    self.tell(Change::List(what));
+                }
+                Ring::Updated { uri } => self.tell(Change::Resource { uri }),
+                Ring::Task { method, params } => {
+                    let params = Arc::new(context::pass(params, &self.settings.redactor));
+                    self.tell(Change::Task { method, params });
+                }
+            }
+        }
+    }
+
+    fn tell(&self, change: Change) {
+        if self.changes.told.send(change).is_err() {
+            tracing::trace!("a change nobody listens for");
+        }
+    }
+
+    /// Follows a resource for one more listener, or for one less.
+    pub async fn follow(&self, caller: &Caller, uri: &str, wanted: bool) -> Result<(), Fault> {
+        let mut followed = self.changes.followed.lock().await;
+        match (followed.get_mut(uri), wanted) {
+            (Some((_, count)), true) => {
+                self.read_permit(caller, uri)?;
+                *count += 1;
+            }
+            (Some((_, count)), false) if *count > 1 => *count -= 1,
+            (None, true) => {
+                let permit = self.read_permit(caller, uri)?;
+                self.upstreams.follow(&permit, true).await?;
+                followed.insert(uri.to_owned(), (permit, 1));
+            }
+            (Some(_), false) => {
+                if let Some((permit, _)) = followed.remove(uri) {
+                    self.upstreams.follow(&permit, false).await?;
+                }
+            }
+            (None, false) => {}
+        }
+        Ok(())
+    }
+
+    /// Asks upstreams for log messages down to this level. What is not wanted by a client is left
+    /// out on its way there.
+    pub async fn set_log_level(&self, level: LogLevel) {
+        self.upstreams.set_log_level(level).await;
+    }
+
+    /// Whether this caller may hear of a resource.
+    pub fn may_hear(&self, caller: &Caller, uri: &str) -> bool {
+        let found = self.catalogue().shelf().resource(uri);
+        found.is_some_and(|entry| visible(self, caller, &entry))
+    }
+
+    /// Whether a task is this caller's.
+    pub fn owns_task(&self, caller: &Caller, id: &str) -> bool {
+        self.tasks.home(id, caller).is_some()
+    }
+
+    fn read_permit(&self, caller: &Caller, uri: &str) -> Result<Permit, Fault> {
+        let unknown = || Fault::new(Code::ResourceNotFound, "unknown resource").at(uri);
+        let entry = self.catalogue().shelf().resource(uri).ok_or_else(unknown)?;
+        if !visible(self, caller, &entry) {
+            return Err(unknown());
+        }
+        let now = self.clock.now();
+        let params = Map::from_iter([("uri".to_owned(), uri.into())]);
+        let facts = Facts {
+            call_id: &CallId::fresh(now),
+            decision_id: &DecisionId::fresh(now),
+            caller,
+            method: &Method::ReadResource,
+            item: &entry.item,
+            capability: None,
+            args: &Value::Null,
+            params: &params,
+            at: now,
+        };
+        match policy::decide(&self.rules, &facts).way {
+            Way::Go(permit) => Ok(permit),
+            Way::Ask(_) | Way::No(_) => Err(unknown()),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Telling clients of changes: as one long answer, or unasked, as their revision has it.
+
+use gateway::{Change, Gateway};
+use model::Listed;
+use protocol::decode::Interest;
+use protocol::{Id, encode};
+use serde_json::{Map, Value, json};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{Mcp, Outlet};
+use crate::reply::Said;
+use crate::sessions::Visit;
+
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+impl Mcp {
+    /// 2026-07-28: says what will be told, then tells it until the client has heard enough.
+    pub(super) async fn listen(
+        &self,
+        id: &Id,
+        visit: &Visit,
+        wanted: Interest,
+        outlet: &Outlet,
+    ) -> Said {
+        let mut changes = self.gateway.changes();
+        let honoured = self.honour(visit, wanted).await;
+        let meta = json!({SUBSCRIPTION: id});
+        let about = honoured_json(&honoured);
+        let ack = json!({"notifications": about, "_meta": meta});
+        let mut open = outlet.frames.send(encode::notification(ACKNOWLEDGED, &ack)).await.is_ok();
+        while open {
+            // Losing `recv` loses nothing: it is cancel safe.
+            let change = tokio::select! {
+                () = outlet.cancel.cancelled() => break,
+                () = outlet.stop.cancelled() => break,
+                change = changes.recv() => change,
+            };
+            let frames = match change {
+                Ok(change) => frame(&change, &honoured, &meta).into_iter().collect(),
+                // Whoever missed changes is told that everything may have changed.
+                Err(RecvError::Lagged(_)) => all_lists(&honoured, &meta),
+                Err(RecvError::Closed) => break,
+            };
+            // A client that does not read is not waited for.
+            open = frames.into_iter().all(|frame| outlet.frames.try_send(frame).is_ok());
+        }
+        for uri in &honoured.uris {
+            self.unfollow(visit, uri).await;
+        }
+        let mut result = Map::new();
+        result.insert("_meta".to_owned(), meta);
+        encode::result(id, visit.revision, &self.server, result).into()
+    }
+
+    /// Up to 2025-11-25: the frame that tells this client of a change, if it is its concern.
+    pub(super) fn unasked(&self, visit: &Visit, change: &Change) -> Option<Vec<u8>> {
+        let capabilities = self.gateway.capabilities(false);
+        let honoured = Interest {
+            tools: declares(&capabilities, "tools"),
+            prompts: declares(&capabilities, "prompts"),
+            resources: declares(&capabilities, "resources"),
+            uris: visit.memory.followed(),
+            task_ids: task_of(change)
+                .filter(|id| self.gateway.owns_task(&visit.caller, id))
+                .map(str::to_owned)
+                .into_iter()
+                .collect(),
+        };
+        frame(change, &honoured, &Value::Null)
+    }
+
+    async fn honour(&self, visit: &Visit, wanted: Interest) -> Interest {
+        let capabilities = self.gateway.capabilities(true);
+        let mut uris = Vec::new();
+        for uri in wanted.uris {
+            match self.gateway.follow(&visit.caller, &uri, true).await {
+                Ok(()) => uris.push(uri),
+                Err(fault) => tracing::debug!(%fault, "a resource cannot be followed"),
+            }
+        }
+        let mine = |id: &String| self.gateway.owns_task(&visit.caller, id);
+        Interest {
+            tools: wanted.tools && declares(&capabilities, "tools"),
+            prompts: wanted.prompts && declares(&capabilities, "prompts"),
+            resources: wanted.resources && declares(&capabilities, "resources"),
+            uris,
+            task_ids: wanted.task_ids.into_iter().filter(mine).collect(),
+        }
+    }
+
+    async fn unfollow(&self, visit: &Visit, uri: &str) {
+        let gateway: &Gateway = &self.gateway;
+        if let Err(fault) = gateway.follow(&visit.caller, uri, false).await {
+            tracing::debug!(%fault, "an upstream was not told that nobody follows any more");
+        }
+    }
+}
+
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+
+fn declares(capabilities: &Map<String, Value>, feature: &str) -> bool {
+    let feature = capabilities.get(feature).and_then(|feature| feature.get("listChanged"));
+    feature.and_then(Value::as_bool).unwrap_or_default()
+}
+
+fn honoured_json(honoured: &Interest) -> Value {
+    let mut about = Map::new();
+    for (key, told) in [
+        ("toolsListChanged", honoured.tools),
+        ("promptsListChanged", honoured.prompts),
+        ("resourcesListChanged", honoured.resources),
+    ] {
+        if told {
+            about.insert(key.to_owned(), true.into());
+        }
+    }
+    if !honoured.uris.is_empty() {
+        about.insert("resourceSubscriptions".to_owned(), json!(honoured.uris));
+    }
+    if !honoured.task_ids.is_empty() {
+        about.insert("taskIds".to_owned(), json!(honoured.task_ids));
+    }
+    about.into()
+}
+
+/// The notification of a change for whoever listens for this, marked with `meta` where it belongs
+/// to a subscription.
+fn frame(change: &Change, honoured: &Interest, meta: &Value) -> Option<Vec<u8>> {
+    let (method, mut params) = match change {
+        Change::List(Listed::Tools) if honoured.tools => (TOOLS, Map::new()),
+        Change::List(Listed::Prompts) if honoured.prompts => (PROMPTS, Map::new()),
+        Change::List(Listed::Resources | Listed::Templates) if honoured.resources => {
+            (RESOURCES, Map::new())
+        }
+        Change::Resource { uri } if honoured.uris.contains(uri) => {
+            (UPDATED, Map::from_iter([("uri".to_owned(), uri.clone().into())]))
+        }
+        Change::Task { method, params } => {
+            let id = task_of(change)?;
+            honoured.task_ids.iter().any(|mine| mine == id).then_some(())?;
+            (method.as_str(), params.get().clone())
+        }
+        Change::List(_) | Change::Resource { .. } => return None,
+    };
+    if !meta.is_null() {
+        params.insert("_meta".to_owned(), meta.clone());
+    }
+    Some(encode::notification(method, &params))
+}
+
+const TOOLS: &str = "notifications/tools/list_changed";
+const PROMPTS: &str = "notifications/prompts/list_changed";
+const RESOURCES: &str = "notifications/resources/list_changed";
+const UPDATED: &str = "notifications/resources/updated";
+
+fn all_lists(honoured: &Interest, meta: &Value) -> Vec<Vec<u8>> {
+    let lists = [Listed::Tools, Listed::Prompts, Listed::Resources].map(Change::List);
+    lists.iter().filter_map(|change| frame(change, honoured, meta)).collect()
+}
+
+fn task_of(change: &Change) -> Option<&str> {
+    let Change::Task { params, .. } = change else { return None };
+    params.get().get("taskId").and_then(Value::as_str)
+}

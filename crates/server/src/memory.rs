@@ -1,0 +1,121 @@
+//! What this process remembers of one client between its requests, and only this process.
+//!
+//! Nothing here is needed to answer a request; a client that comes back to another replica loses
+//! questions that were open and what it follows, as after a broken connection.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use model::LogLevel;
+use model::fault::WireError;
+use protocol::{Id, RpcError};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+type Reply = oneshot::Sender<Result<Value, WireError>>;
+
+#[derive(Debug, Default)]
+pub struct Memory {
+    asked: Mutex<HashMap<Id, Reply>>,
+    last_question: AtomicU64,
+    level: Mutex<Option<LogLevel>>,
+    followed: Mutex<BTreeSet<String>>,
+    newest_stream: AtomicU64,
+}
+
+impl Memory {
+    /// Remembers a question to the client and gives the id it goes out under.
+    pub fn ask(&self, reply: Reply) -> Id {
+        let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = Id::Text(format!("gate-{number}"));
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), reply);
+        id
+    }
+
+    /// Hands the client's answer to whoever asked. Answers nobody waits for are not missed.
+    pub fn answered(&self, id: &Id, outcome: Result<Value, RpcError>) {
+        let reply = self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let outcome = outcome.map_err(|error| WireError {
+            code: error.code,
+            message: error.message,
+            data: error.data,
+        });
+        if reply.is_none_or(|reply| reply.send(outcome).is_err()) {
+            tracing::debug!("a client answered what nobody asked");
+        }
+    }
+
+    /// Gives questions up; whoever asked hears that nobody answers.
+    pub fn forget(&self, questions: &[Id]) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in questions {
+            asked.remove(id);
+        }
+    }
+
+    pub fn level(&self) -> Option<LogLevel> {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_level(&self, level: LogLevel) {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    /// Notes that a resource is followed, or no longer; whether that is news.
+    pub fn follow(&self, uri: &str, wanted: bool) -> bool {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if wanted { followed.insert(uri.to_owned()) } else { followed.remove(uri) }
+    }
+
+    pub fn follows(&self, uri: &str) -> bool {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains(uri)
+    }
+
+    pub fn followed(&self) -> Vec<String> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// A number for a stream that tells of changes; the newest of a client tells, older ones do not,
+    /// so that nothing is said twice.
+    pub fn open_stream(&self) -> u64 {
+        self.newest_stream.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub fn is_newest(&self, stream: u64) -> bool {
+        self.newest_stream.load(Ordering::Relaxed) == stream
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn an_answer_finds_its_question() {
+        let memory = Memory::default();
+        let (reply, answer) = oneshot::channel();
+        let id = memory.ask(reply);
+        memory.answered(&Id::Text("other".into()), Ok(json!(1)));
+        memory.answered(&id, Ok(json!({"action": "accept"})));
+        assert_eq!(answer.await.unwrap().unwrap(), json!({"action": "accept"}));
+        memory.answered(&id, Ok(json!(2)));
+    }
+
+    #[tokio::test]
+    async fn a_question_given_up_is_answered_by_nobody() {
+        let memory = Memory::default();
+        let (reply, answer) = oneshot::channel();
+        let id = memory.ask(reply);
+        memory.forget(&[id]);
+        assert!(answer.await.is_err());
+    }
+
+    #[test]
+    fn only_the_newest_stream_tells() {
+        let memory = Memory::default();
+        let (first, second) = (memory.open_stream(), memory.open_stream());
+        assert!(!memory.is_newest(first) && memory.is_newest(second));
+    }
+}
