@@ -32,7 +32,7 @@ const CONFINED: &[(&str, &[&str], &[&str])] = &[
     ("axum", &["server", "testkit"], &[]),
     ("cedar-policy", &["policy"], &[]),
     ("jsonschema", &["catalog"], ALL),
-    ("rmcp", &[], ALL),
+    ("rmcp", &["testkit"], ALL),
     ("saphyr-parser", &["toolgate"], &[]),
     ("clap", &["toolgate"], &[]),
     ("clap_complete", &["toolgate"], &[]),
