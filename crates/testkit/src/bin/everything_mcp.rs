@@ -25,17 +25,18 @@ async fn main() -> Result<(), Failure> {
         match arg.as_str() {
             "--stdio" => stdio = true,
             "--page-size" => {
-                page_size = args.next().ok_or("--page-size needs a number")?.parse()?
+                page_size = args.next().ok_or("--page-size needs a number")?.parse()?;
             }
             other => return Err(format!("unknown flag `{other}`").into()),
         }
     }
     let everything = Everything::new(page_size);
-    if stdio { serve_pipe(everything).await } else { serve_http(everything).await }
+    if stdio { Box::pin(serve_pipe(everything)).await } else { serve_http(everything).await }
 }
 
 async fn serve_pipe(everything: Everything) -> Result<(), Failure> {
-    everything.serve(rmcp::transport::stdio()).await?.waiting().await?;
+    let running = Box::pin(everything.serve(rmcp::transport::stdio())).await?;
+    running.waiting().await?;
     Ok(())
 }
 

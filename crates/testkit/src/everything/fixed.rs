@@ -47,3 +47,29 @@ pub(super) fn page<T: Clone>(
 fn read<T: serde::de::DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(text).expect("the file beside this one is good")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(cursor: Option<&str>, expected: Option<(&[u32], Option<&str>)>) {
+        let request = cursor
+            .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.to_owned())));
+        let page = page(&[1, 2, 3, 4, 5], request, 2).ok();
+        let expected = expected.map(|(items, next)| (items.to_vec(), next.map(ToOwned::to_owned)));
+        assert_eq!(page, expected, "cursor {cursor:?}");
+    }
+
+    #[test]
+    fn a_cursor_leads_from_page_to_page() {
+        check(None, Some((&[1, 2], Some("2"))));
+        check(Some("2"), Some((&[3, 4], Some("4"))));
+        check(Some("4"), Some((&[5], None)));
+    }
+
+    #[test]
+    fn a_cursor_that_was_not_given_out_is_refused() {
+        check(Some("5"), None);
+        check(Some("two"), None);
+    }
+}

@@ -111,18 +111,18 @@ fn greeting(answers: &InputResponses) -> String {
 
 fn sampling(text: &str, tokens_max: u32) -> InputRequest {
     let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
-    question("sampling/createMessage", json!({ "messages": [message], "maxTokens": tokens_max }))
+    question("sampling/createMessage", &json!({ "messages": [message], "maxTokens": tokens_max }))
 }
 
 fn elicitation(message: &str, schema: &Value) -> InputRequest {
-    question("elicitation/create", json!({ "message": message, "requestedSchema": schema }))
+    question("elicitation/create", &json!({ "message": message, "requestedSchema": schema }))
 }
 
 fn roots() -> InputRequest {
-    question("roots/list", json!({}))
+    question("roots/list", &json!({}))
 }
 
-fn question(method: &str, params: Value) -> InputRequest {
+fn question(method: &str, params: &Value) -> InputRequest {
     let request = json!({ "method": method, "params": params });
     serde_json::from_value(request).expect("the question has the shape of its method")
 }

@@ -1,6 +1,8 @@
 //! Asking the client in the middle of a request, in either way the protocol has had: a session is
 //! asked and waited for, a request since 2026-07-28 is answered with the question and sent again.
 
+#![expect(deprecated, reason = "older clients still sample and have roots")]
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -140,13 +142,12 @@ fn can_answer(questions: &InputRequests, cx: &RequestContext<RoleServer>) -> Res
 
 /// The capability that a client must declare to be asked this.
 pub(super) fn needs(question: &InputRequest) -> ClientCapabilities {
-    let mut needed = ClientCapabilities::default();
+    let able = ClientCapabilities::builder();
     match question {
-        InputRequest::CreateMessage(_) => needed.sampling = Some(Default::default()),
-        InputRequest::ListRoots(_) => needed.roots = Some(Default::default()),
-        _ => needed.elicitation = Some(Default::default()),
+        InputRequest::CreateMessage(_) => able.enable_sampling().build(),
+        InputRequest::ListRoots(_) => able.enable_roots().build(),
+        _ => able.enable_elicitation().build(),
     }
-    needed
 }
 
 pub(super) fn covers(able: &ClientCapabilities, needed: &ClientCapabilities) -> bool {

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock,
-    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, SamplingCapability,
-    Tool,
+    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServiceError};
@@ -59,28 +58,37 @@ impl Everything {
         greeted: Option<&Value>,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        match name {
+        let told = match name {
             "greet" => {
                 let name = greeted.and_then(Value::as_str).unwrap_or("stranger");
                 return Ok(said(format!("Hello, {name}!")));
             }
+            "test_missing_capability" => return can_sample(cx).and_then(|()| fixed_answer(name)),
             "test_tool_with_logging" | "test_logging_tool" => self.log(cx).await,
             "test_tool_with_progress" => progress(cx).await,
             "test_reconnection" => {
                 tokio::time::sleep(A_MOMENT).await;
                 Ok(())
             }
-            "test_trigger_tool_change" => Ok(self.shared.changes.make(Change::Tools)),
-            "test_trigger_prompt_change" => Ok(self.shared.changes.make(Change::Prompts)),
-            "test_trigger_resource_change" => {
-                self.shared.changes.make(Change::Resources);
-                Ok(self.shared.changes.make(Change::WatchedResource))
-            }
-            "test_missing_capability" => return can_sample(cx).and_then(|()| fixed_answer(name)),
+            _ if self.change(name) => Ok(()),
             _ => return fixed_answer(name),
-        }
-        .map_err(|error: ServiceError| ErrorData::internal_error(error.to_string(), None))?;
+        };
+        told.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(said(format!("`{name}` is done")))
+    }
+
+    /// Makes the change that the tool with this name is for; false if it is for none.
+    fn change(&self, name: &str) -> bool {
+        let changes: &[Change] = match name {
+            "test_trigger_tool_change" => &[Change::Tools],
+            "test_trigger_prompt_change" => &[Change::Prompts],
+            "test_trigger_resource_change" => &[Change::Resources, Change::WatchedResource],
+            _ => return false,
+        };
+        for change in changes {
+            self.shared.changes.make(*change);
+        }
+        true
     }
 
     async fn log(&self, cx: &RequestContext<RoleServer>) -> Result<(), ServiceError> {
@@ -120,8 +128,7 @@ fn can_sample(cx: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
     if cx.client_capabilities().is_some_and(|able| able.sampling.is_some()) {
         return Ok(());
     }
-    let mut needed = ClientCapabilities::default();
-    needed.sampling = Some(SamplingCapability::default());
+    let needed = ClientCapabilities::builder().enable_sampling().build();
     Err(ErrorData::missing_required_client_capability(needed))
 }
 

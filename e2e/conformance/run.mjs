@@ -1,0 +1,83 @@
+// The official conformance suite against the fixture, and against the gate in front of it.
+//
+//   ./test conformance                                       both sides, both requirement sets
+//   ./test conformance --through --requirements 2026-07-28   one of four
+//   ./test conformance --through --requirements 2026-07-28 --scenario tools-call-simple-text
+//   ./test conformance --requirements 2026-07-28 --list      the scenarios there are
+//
+// --pipe        the gate starts the fixture itself and speaks to it over a pipe
+// --protocol P  the gate speaks this revision to the fixture, instead of the set's own
+
+import { parseArgs } from 'node:util';
+
+import { direct, through } from './sides.mjs';
+import { run, scenarios } from './suite.mjs';
+
+const SETS = ['2025-11-25', '2026-07-28'];
+
+const { values: flags } = parseArgs({
+  options: {
+    direct: { type: 'boolean' },
+    through: { type: 'boolean' },
+    pipe: { type: 'boolean' },
+    list: { type: 'boolean' },
+    requirements: { type: 'string', multiple: true },
+    scenario: { type: 'string' },
+    protocol: { type: 'string' },
+  },
+});
+const sets = flags.requirements ?? SETS;
+const both = !flags.direct && !flags.through;
+
+if (flags.list) {
+  for (const requirements of sets) {
+    for (const name of await scenarios(requirements)) console.log(`${requirements} ${name}`);
+  }
+} else {
+  let green = true;
+  for (const requirements of sets) {
+    const good = await judge(requirements).catch((error) => console.log(`${requirements}: ${error.message}`));
+    green = Boolean(good) && green;
+  }
+  process.exitCode = green ? 0 : 1;
+}
+
+/** Runs one requirement set on the sides asked for; says which side is to blame. */
+async function judge(requirements) {
+  const found = [];
+  if (both || flags.direct) found.push(await direct(side('fixture', requirements)));
+  if (both || flags.through) {
+    const upstream = { protocol: flags.protocol ?? requirements, pipe: flags.pipe };
+    found.push(await through(upstream, side('gate', requirements)));
+  }
+  const lost = found.length === 2 ? lostOnTheWay(...found) : [];
+  for (const check of lost) console.log(`gate ${requirements}: no longer checked: ${check}`);
+  return lost.length === 0 && found.every(({ bad }) => bad.length === 0);
+}
+
+/** What passes on the fixture and through the gate is not even looked at, as if it were not there. */
+function lostOnTheWay(fixture, gate) {
+  const seen = new Set(gate.checks.filter((check) => check.status !== 'SKIPPED').map(nameOf));
+  return fixture.checks.filter((check) => check.status === 'SUCCESS').map(nameOf).filter((name) => !seen.has(name));
+}
+
+function nameOf({ scenario, id }) {
+  return `${scenario} ${id}`;
+}
+
+/** Runs the suite against one address and prints what is wrong. */
+function side(name, requirements) {
+  return async (url, process) => {
+    const started = performance.now();
+    const options = { url, requirements, scenario: flags.scenario, name: `${name}-${requirements}` };
+    const { checks, bad, folder } = await run(options);
+    for (const check of bad) {
+      console.log(`${name} ${requirements}: ${check.status} ${check.scenario} ${check.id}: ${check.errorMessage}`);
+    }
+    const good = checks.filter((check) => check.status === 'SUCCESS').length;
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    console.log(`${name} ${requirements}: ${good} checks passed, ${bad.length} failed, in ${seconds} s`);
+    if (bad.length > 0) console.log(`  what was seen: ${folder}\n  what was logged: ${process.logFile}`);
+    return { checks, bad };
+  };
+}
