@@ -15,6 +15,7 @@ mod config;
 mod doors;
 mod gate;
 mod manual;
+mod names;
 mod peer;
 mod rmcp_peer;
 mod stopping;

@@ -17,6 +17,13 @@ pub(crate) struct Page {
     pub(crate) body: String,
 }
 
+/// Connections that are used again.
+pub(crate) type Connections = Client<HttpConnector, Full<Bytes>>;
+
+pub(crate) fn connections() -> Connections {
+    Client::builder(TokioExecutor::new()).build_http()
+}
+
 /// Sends one request and returns as soon as the head of the answer is there.
 pub(crate) async fn send(
     method: Method,
@@ -24,13 +31,21 @@ pub(crate) async fn send(
     headers: &[(&str, &str)],
     body: String,
 ) -> Response<Incoming> {
-    let client: Client<HttpConnector, Full<Bytes>> =
-        Client::builder(TokioExecutor::new()).build_http();
+    send_over(&connections(), method, url, headers, body).await
+}
+
+pub(crate) async fn send_over(
+    connections: &Connections,
+    method: Method,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: String,
+) -> Response<Incoming> {
     let mut request = Request::builder().method(method).uri(url);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    client.request(request.body(Full::new(body.into())).unwrap()).await.unwrap()
+    connections.request(request.body(Full::new(body.into())).unwrap()).await.unwrap()
 }
 
 pub(crate) async fn read(response: Response<Incoming>) -> Page {
