@@ -132,6 +132,37 @@ impl Peer {
         message
     }
 
+    /// Sends a message as it was recorded; its answer, if it is one that gets one.
+    pub(crate) async fn say(&mut self, message: &Value) -> Option<Value> {
+        let Some(id) = message.get("id") else {
+            match &mut self.line {
+                Line::Pipe(pipe) => write(pipe, &message.to_string()).await,
+                Line::Web(web) => web.post(message).await,
+            }
+            return None;
+        };
+        self.send(message).await;
+        let mut answer = self.next().await;
+        while answer.get("id") != Some(id) {
+            self.news.push(answer);
+            answer = self.next().await;
+        }
+        if let (Line::Web(web), Some(agreed)) =
+            (&self.line, answer["result"].get("protocolVersion"))
+        {
+            *web.revision.lock().unwrap() = agreed.as_str().map(str::to_owned);
+        }
+        Some(answer)
+    }
+
+    /// Where the gate listens, if it does.
+    pub(crate) fn url(&self) -> Option<String> {
+        match &self.line {
+            Line::Pipe(_) => None,
+            Line::Web(web) => Some(web.url.clone()),
+        }
+    }
+
     /// Bytes as they are, for what no client would send. Only over stdio.
     pub(crate) async fn raw(&mut self, line: &str) {
         let Line::Pipe(pipe) = &mut self.line else { panic!("no pipe to write to") };
