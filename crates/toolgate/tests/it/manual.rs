@@ -97,6 +97,7 @@ fn follow(page: &str) {
         match block.lang.as_str() {
             "console" => block.steps().iter().for_each(|step| type_in(&mut terminal, &place, step)),
             "rust" => checks::is_in_an_example(&root(), &place, &block.text),
+            "python" | "javascript" => checks::is_an_example(&root(), &place, block),
             "text" => {}
             _ => keep(&terminal, &place, block),
         }

@@ -36,6 +36,15 @@ pub(super) fn is_in_an_example(root: &Path, place: &str, code: &str) {
     assert!(squeeze(&example).contains(&squeeze(code)), "{place}: not in examples/embed.rs");
 }
 
+/// A program in another language is, to the letter, the file it is titled with: one that the
+/// end-to-end tests run.
+pub(super) fn is_an_example(root: &Path, place: &str, block: &Block) {
+    let title = block.title.as_deref().unwrap_or_else(|| panic!("{place}: which file is it?"));
+    assert!(title.starts_with("e2e/"), "{place}: `{title}` is not run by the end-to-end tests");
+    let example = std::fs::read_to_string(root.join(title)).unwrap();
+    assert_eq!(example, block.text, "{place}: {title} is another program");
+}
+
 /// Where a client's file starts `toolgate`, the arguments must be ones it takes.
 fn starts_toolgate(place: &str, value: &Value) {
     let servers =
