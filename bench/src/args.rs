@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::fleet::Kind;
+use crate::streams::Over;
 
 pub(crate) const HELP: &str = "\
 Usage: bench call [--quick] [--json] [--only TARGETS] [--toolgate FILE]
@@ -12,6 +13,17 @@ Usage: bench call [--quick] [--json] [--only TARGETS] [--toolgate FILE]
   --json           the figures as JSON on stdout, and nothing kept in bench/results
   --only TARGETS   some of echo,proxy,toolgate-read,toolgate-write; nothing is kept either
   --toolgate FILE  load this binary instead of building one
+
+Usage: bench list [--quick] [--json] [--toolgate FILE]
+
+  Lists 1,000 tools, and fetches the same bytes as a file.
+
+Usage: bench idle [--quick] [--json] [--toolgate FILE] [--over KIND]
+
+  Holds 10,000 streams open (500 if quick) and says how much memory each takes.
+
+  --over KIND      one of listen (subscriptions/listen of 2026-07-28), get (GET /mcp in a session),
+                   sse (GET /sse of 2024-11-05); listen unless told
 
 Usage: bench search
 
@@ -24,9 +36,29 @@ Usage: bench search
 pub(crate) enum Mode {
     Help,
     Call(CallArgs),
+    List(GateArgs),
+    Idle { gate: GateArgs, over: Over },
     Search(SearchArgs),
     Echo,
     Proxy { to: SocketAddr },
+    Pages { folder: PathBuf },
+    Streams(StreamsArgs),
+}
+
+/// What every benchmark of the gate alone can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GateArgs {
+    pub(crate) size: Size,
+    pub(crate) output: Output,
+    pub(crate) toolgate: Option<PathBuf>,
+}
+
+/// What the process that holds streams open is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StreamsArgs {
+    pub(crate) to: SocketAddr,
+    pub(crate) over: Over,
+    pub(crate) streams: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +93,10 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
     let words = arguments.iter().map(String::as_str).collect::<Vec<_>>();
     match words.as_slice() {
         ["call", flags @ ..] => parse_call(flags).map(Mode::Call),
+        ["list", flags @ ..] => parse_gate("list", flags).map(|(gate, _)| Mode::List(gate)),
+        ["idle", flags @ ..] => {
+            parse_gate("idle", flags).map(|(gate, over)| Mode::Idle { gate, over })
+        }
         ["search"] => Ok(Mode::Search(SearchArgs::Everything)),
         ["search", "--scale", tools] => {
             let tools =
@@ -69,13 +105,22 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
         }
         ["search", flag, ..] => Err(format!("`{flag}` is no flag of `search`; it has none")),
         ["role", "echo"] => Ok(Mode::Echo),
-        ["role", "proxy", to] => {
-            let to = to.parse().map_err(|error| format!("`{to}` is no address: {error}"))?;
-            Ok(Mode::Proxy { to })
+        ["role", "proxy", to] => Ok(Mode::Proxy { to: parse_address(to)? }),
+        ["role", "pages", folder] => Ok(Mode::Pages { folder: folder.into() }),
+        ["role", "streams", to, over, streams] => {
+            let streams =
+                streams.parse().map_err(|error| format!("`{streams}` is no number: {error}"))?;
+            Ok(Mode::Streams(StreamsArgs {
+                to: parse_address(to)?,
+                over: parse_over(over)?,
+                streams,
+            }))
         }
         ["help" | "--help" | "-h"] => Ok(Mode::Help),
-        [] => Err("name a benchmark; there are `call` and `search`".to_owned()),
-        [other, ..] => Err(format!("`{other}` is no benchmark; there are `call` and `search`")),
+        [] => Err("name a benchmark; there are `call`, `list`, `idle` and `search`".to_owned()),
+        [other, ..] => {
+            Err(format!("`{other}` is no benchmark; there are `call`, `list`, `idle` and `search`"))
+        }
     }
 }
 
@@ -98,6 +143,38 @@ fn parse_call(flags: &[&str]) -> Result<CallArgs, String> {
         }
     }
     Ok(args)
+}
+
+/// The flags of `list` and `idle`; only `idle` takes `--over`.
+fn parse_gate(name: &str, flags: &[&str]) -> Result<(GateArgs, Over), String> {
+    let mut args = GateArgs { size: Size::Full, output: Output::Table, toolgate: None };
+    let mut over = Over::Listen;
+    let mut flags = flags.iter().copied();
+    while let Some(flag) = flags.next() {
+        let mut value = || flags.next().ok_or_else(|| format!("`{flag}` needs a value"));
+        match flag {
+            "--quick" => args.size = Size::Quick,
+            "--json" => args.output = Output::Json,
+            "--toolgate" => args.toolgate = Some(PathBuf::from(value()?)),
+            "--over" if name == "idle" => over = parse_over(value()?)?,
+            _ => return Err(format!("`{flag}` is no flag of `{name}`; try `--help`")),
+        }
+    }
+    Ok((args, over))
+}
+
+fn parse_over(name: &str) -> Result<Over, String> {
+    let known = Over::ALL.into_iter().find(|over| over.name() == name);
+    known.ok_or_else(|| {
+        format!(
+            "`{name}` is no kind of stream; there are `{}`",
+            Over::ALL.map(Over::name).join("`, `")
+        )
+    })
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|error| format!("`{text}` is no address: {error}"))
 }
 
 fn parse_kinds(names: &str) -> Result<Vec<Kind>, String> {
@@ -143,13 +220,26 @@ mod tests {
     }
 
     #[test]
+    fn idle_streams_are_of_the_newest_kind_unless_told() {
+        let gate = GateArgs { size: Size::Full, output: Output::Table, toolgate: None };
+        let expected = |over| Ok(Mode::Idle { gate: gate.clone(), over });
+        assert_eq!(parsed("idle"), expected(Over::Listen));
+        assert_eq!(parsed("idle --over sse"), expected(Over::Sse));
+        assert_eq!(parsed("list"), Ok(Mode::List(gate)));
+    }
+
+    #[test]
     fn what_is_not_understood_is_refused() {
         let check = |line: &str, part: &str| {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(part), "{line}: {error}");
         };
         check("", "name a benchmark");
-        check("list", "`list` is no benchmark");
+        check("lists", "`lists` is no benchmark");
+        check("list --over sse", "`--over` is no flag of `list`");
+        check("idle --over pigeon", "`pigeon` is no kind of stream");
+        check("idle --toolgate", "`--toolgate` needs a value");
+        check("role streams 127.0.0.1:1 sse many", "`many` is no number");
         check("call --fast", "`--fast` is no flag");
         check("call --only", "`--only` needs a value");
         check("call --only echo,nginx", "`nginx` is no target");

@@ -4,14 +4,13 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
-
 use crate::Outcome;
 use crate::args::{CallArgs, Output, Size};
 use crate::fleet::{Fleet, Kind, Target};
 use crate::load::{self, Load};
 use crate::machine;
 use crate::report::Report;
+use crate::signals;
 use crate::stats::Row;
 use crate::toolgate;
 
@@ -27,13 +26,9 @@ struct Plan {
 pub(crate) async fn run(args: CallArgs) -> Outcome<()> {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
     fs::create_dir_all(&results)?;
-    let mut signals = Signals::listen()?;
     let mut fleet = Fleet::new(&results)?;
-    // If a signal wins, the run is lost; what it started is in the fleet or dies with the future.
-    let rows = tokio::select! {
-        rows = measure(&mut fleet, &args) => rows,
-        () = signals.any() => Err("stopped by a signal".into()),
-    };
+    // What a lost run has started is in the fleet or dies with the future.
+    let rows = signals::or_stop(measure(&mut fleet, &args)).await;
     fleet.stop().await?;
     let Plan { rounds, calls_per_round, warmup_calls } = Plan::of(args.size);
     let (calls, machine) = (rounds * calls_per_round, machine::look(&results));
@@ -44,9 +39,8 @@ pub(crate) async fn run(args: CallArgs) -> Outcome<()> {
 async fn measure(fleet: &mut Fleet, args: &CallArgs) -> Outcome<Vec<Row>> {
     let plan = Plan::of(args.size);
     let toolgate = match &args.toolgate {
-        Some(binary) => Some(binary.canonicalize()?),
-        None if args.kinds.iter().any(|kind| kind.is_toolgate()) => Some(toolgate::build().await?),
-        None => None,
+        None if !args.kinds.iter().any(|kind| kind.is_toolgate()) => None,
+        named => Some(toolgate::found(named.as_deref()).await?),
     };
     let targets = fleet.start(&args.kinds, toolgate).await?;
     let mut rows = empty_rows(&args.kinds);
@@ -113,32 +107,7 @@ impl Size {
     }
 }
 
-/// The signals that ask a process to end.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn any(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
-    }
-}
-
 /// Says something beside the figures.
-fn note(text: &str) -> Outcome<()> {
+pub(crate) fn note(text: &str) -> Outcome<()> {
     Ok(writeln!(io::stderr(), "{text}")?)
 }

@@ -34,14 +34,45 @@ pub(crate) struct Client {
 impl Client {
     /// Connects and introduces itself.
     pub(crate) async fn connect(address: SocketAddr, worker: usize) -> Outcome<Self> {
+        let mut client = Self::open(address, worker).await?;
+        client.introduce().await?;
+        Ok(client)
+    }
+
+    /// Connects and says nothing.
+    pub(crate) async fn open(address: SocketAddr, worker: usize) -> Outcome<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         // It ends with the sender, and what breaks it breaks a call as well.
         tokio::spawn(async move { drop(connection.await) });
-        let mut client = Self { sender, headers: headers(address)?, worker, last_id: 0 };
-        client.introduce().await?;
-        Ok(client)
+        Ok(Self { sender, headers: headers(address)?, worker, last_id: 0 })
+    }
+
+    /// One page of the tools, and how long it took to be here in full. The id is always the same,
+    /// so the same page has the same bytes.
+    pub(crate) async fn list(&mut self, cursor: Option<&str>) -> Outcome<(Duration, Bytes)> {
+        let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params});
+        let request = self.request(&message)?;
+        self.exchange(request).await
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Outcome<(Duration, Bytes)> {
+        let mut request = Request::new(Full::default());
+        *request.uri_mut() = path.parse()?;
+        *request.headers_mut() = self.headers.clone();
+        self.exchange(request).await
+    }
+
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Outcome<(Duration, Bytes)> {
+        self.sender.ready().await?;
+        let start = Instant::now();
+        let (parts, body) = self.sender.send_request(request).await?.into_parts();
+        let bytes = body.collect().await?.to_bytes();
+        let took = start.elapsed();
+        expect(&Response::from_parts(parts, bytes.clone()), StatusCode::OK, "a page")?;
+        Ok((took, bytes))
     }
 
     /// Makes one call and returns how long its answer took to be here in full.

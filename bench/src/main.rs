@@ -1,5 +1,6 @@
-//! Benchmarks: of the real binary against what an HTTP intermediary could cost at least (`call`),
-//! and of ranking against plainer rankers (`search`).
+//! Benchmarks: of the real binary against what an HTTP intermediary could cost at least (`call`), a
+//! file server (`list`) and nothing at all (`idle`), and of ranking against plainer rankers
+//! (`search`).
 //!
 //! The same program is the load and, started again as a child, the servers it loads. Nothing here
 //! asserts a time: figures are printed, people judge.
@@ -10,12 +11,17 @@ mod child;
 mod client;
 mod cpu;
 mod fleet;
+mod idle;
+mod list;
 mod load;
 mod machine;
+mod memory;
 mod report;
 mod roles;
 mod search;
+mod signals;
 mod stats;
+mod streams;
 mod toolgate;
 
 use std::error::Error;
@@ -45,6 +51,10 @@ fn run(mode: Mode) -> Outcome<()> {
         Mode::Help => Ok(io::stdout().write_all(args::HELP.as_bytes())?),
         Mode::Search(args) => search::run(&args),
         Mode::Call(args) => load_runtime()?.block_on(call::run(args)),
+        Mode::List(args) => load_runtime()?.block_on(list::run(args)),
+        Mode::Idle { gate, over } => load_runtime()?.block_on(idle::run(gate, over)),
+        Mode::Pages { folder } => server_runtime()?.block_on(roles::pages::serve(&folder)),
+        Mode::Streams(args) => load_runtime()?.block_on(streams::hold(args)),
         Mode::Echo => server_runtime()?.block_on(roles::echo::serve()),
         Mode::Proxy { to } => server_runtime()?.block_on(roles::proxy::serve(to)),
     }

@@ -1,6 +1,7 @@
 //! The servers this program becomes when it starts itself. What they answer lives below.
 
 pub(crate) mod echo;
+pub(crate) mod pages;
 pub(crate) mod proxy;
 
 use std::error::Error;
@@ -56,7 +57,7 @@ where
 }
 
 /// The other end of stdin closes when the parent dies, however it dies.
-async fn parent_gone() -> Outcome<()> {
+pub(crate) async fn parent_gone() -> Outcome<()> {
     let mut rest = Vec::new();
     tokio::io::stdin().read_to_end(&mut rest).await?;
     Ok(())

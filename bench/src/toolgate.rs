@@ -15,7 +15,7 @@ use crate::fleet::Kind;
 const CALLS_PER_MINUTE_MAX: u32 = 1_000_000;
 
 /// Builds `toolgate` in release, if anything changed, and returns where cargo put it.
-pub(crate) async fn build() -> Outcome<PathBuf> {
+async fn build() -> Outcome<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["build", "--release", "-p", "toolgate", "--bin", "toolgate"])
@@ -33,6 +33,23 @@ pub(crate) async fn build() -> Outcome<PathBuf> {
     binary.ok_or_else(|| "cargo built `toolgate` but does not say where".into())
 }
 
+/// The binary that was named, or one built now.
+pub(crate) async fn found(named: Option<&Path>) -> Outcome<PathBuf> {
+    match named {
+        Some(binary) => Ok(binary.canonicalize()?),
+        None => build().await,
+    }
+}
+
+/// A gate that is configured like this, with its files in the folder.
+pub(crate) fn configured(binary: &Path, config: &Value, folder: &Path) -> Outcome<Command> {
+    let path = folder.join("toolgate.json");
+    fs::write(&path, serde_json::to_vec_pretty(config)?)?;
+    let mut command = up(binary, folder);
+    command.arg("--config").arg(path).arg("--data").arg(folder.join("data"));
+    Ok(command)
+}
+
 /// A gate in native mode before the echo, with its files in the folder.
 pub(crate) fn command(
     binary: &Path,
@@ -45,12 +62,17 @@ pub(crate) fn command(
     fs::write(&manifest, serde_json::to_vec_pretty(&read_manifest())?)?;
     let manifest = (kind == Kind::ToolgateRead).then_some(manifest.as_path());
     fs::write(&config, serde_json::to_vec_pretty(&configuration(echo, manifest))?)?;
+    let mut command = up(binary, folder);
+    command.arg("--config").arg(config).arg("--data").arg(folder.join(name));
+    Ok(command)
+}
+
+fn up(binary: &Path, folder: &Path) -> Command {
     let mut command = Command::new(binary);
     command.arg("up").args(["--port", "0"]);
-    command.arg("--config").arg(config).arg("--data").arg(folder.join(name));
     // The caller's own settings must not reach what is measured.
     command.env_remove("TOOLGATE_LOG").env_remove("RUST_LOG").current_dir(folder);
-    Ok(command)
+    command
 }
 
 fn configuration(echo: SocketAddr, manifest: Option<&Path>) -> Value {

@@ -41,7 +41,7 @@ fn a_binary_that_never_listens_is_named() {
 
 #[test]
 fn an_unknown_benchmark_is_refused() {
-    let output = bench(&["list"]);
+    let output = bench(&["lists"]);
     assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("`list` is no benchmark"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`lists` is no benchmark"));
 }
