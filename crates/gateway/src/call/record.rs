@@ -124,7 +124,8 @@ pub(super) async fn close(
     entry.record.result = Some(result.clone());
     entry.record.closed_at = Some(gateway.clock.now());
     if gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched {
-        return Done { record_id: None, cleared, result: Some(result), fault };
+        let refused = refused(gateway, fault.as_ref());
+        return Done { record_id: None, cleared, result: Some(result), fault, refused };
     }
     let record_id = entry.record.record_id.clone();
     match gateway.store.close_record(Closing { record: entry.record, claim }).await {
