@@ -1,8 +1,8 @@
 //! A permit that nobody decided on, through the maker that only `policy` may use.
 
-use toolgate::model::{CallId, Decision, Effect, ItemKey};
-use toolgate::policy::Permit;
+use toolgate::model::Decision;
+use toolgate::policy::{Facts, Permit};
 
-pub fn forge(call: &CallId, key: &ItemKey, effect: Effect, decision: &Decision) -> Permit {
-    Permit::make(call, key, None, &Default::default(), effect, decision)
+pub fn forge(facts: &Facts<'_>, decision: &Decision) -> Permit {
+    Permit::make(facts, decision)
 }
