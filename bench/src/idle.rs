@@ -100,7 +100,7 @@ fn sentence(report: &Value) -> String {
     format!(
         "{} idle streams over {} of {} callers: {} KiB each ({} KiB before, {} KiB with all open)\n",
         show("streams"),
-        show("over"),
+        report.get("over").and_then(Value::as_str).unwrap_or_default(),
         show("callers"),
         show("kib_per_stream"),
         show("before_kib"),
