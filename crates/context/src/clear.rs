@@ -61,6 +61,9 @@ pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
     let cleaner = Cleaner { profile: rules.profile, redactor: rules.redactor };
     let opaque = OPAQUE.map(|key| (key, answer.rest.shift_remove(key)));
     let cleaning = cleaner.answer(&mut answer);
+    if cleaning.changed_leaves > 0 {
+        answer.written = None;
+    }
     for (key, value) in opaque {
         answer.rest.extend(value.map(|value| (key.to_owned(), value)));
     }

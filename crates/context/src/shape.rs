@@ -44,7 +44,7 @@ struct Desk<'a> {
 }
 
 fn set_aside(answer: Answer, desk: &Desk<'_>, mut shelf: Shelf<'_>) -> Shaped {
-    let Answer { content, structured, is_error, rest, bare } = answer;
+    let Answer { content, structured, is_error, rest, bare, written: _ } = answer;
     let Sorted { text, kept, kept_chars, binaries, leftover } =
         sort(content, desk.inline_chars / 4);
     let room = desk.inline_chars.saturating_sub(kept_chars);
@@ -59,7 +59,7 @@ fn set_aside(answer: Answer, desk: &Desk<'_>, mut shelf: Shelf<'_>) -> Shaped {
         None => lanes.inline,
     };
     let content = Answer::text(said).content.into_iter().chain(kept).collect();
-    let answer = Answer { content, structured, is_error, rest, bare };
+    let answer = Answer { content, structured, is_error, rest, bare, written: None };
     Shaped { answer, blobs: shelf.blobs, views }
 }
 

@@ -79,6 +79,7 @@ pub(crate) fn visible(gateway: &Gateway, caller: &Caller, tool: &Tool) -> bool {
             item: &tool.item,
             capability: tool.capability.as_ref(),
             args: &Value::Null,
+            written: None,
             params: &serde_json::Map::new(),
             at: gateway.clock.now(),
         },

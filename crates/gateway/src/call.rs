@@ -50,6 +50,8 @@ pub struct CallRequest {
     /// Any rendering of the tool's name; the prompt's name, the resource's URI, the task's id.
     pub name: String,
     pub args: Value,
+    /// `args` letter by letter, where the value does not keep how numbers are spelled.
+    pub written: Option<String>,
     /// What else the request carries to the upstream.
     pub params: Map<String, Value>,
     /// `_meta` to be passed on.
@@ -71,6 +73,7 @@ impl CallRequest {
             method: Method::CallTool,
             name: name.into(),
             args,
+            written: None,
             params: Map::new(),
             meta: Map::new(),
             client: Arc::default(),

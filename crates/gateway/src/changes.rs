@@ -153,6 +153,7 @@ impl Gateway {
             item: &entry.item,
             capability: None,
             args: &Value::Null,
+            written: None,
             params: &params,
             at: now,
         };

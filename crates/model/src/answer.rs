@@ -1,7 +1,10 @@
 //! What an upstream gave back, before anybody judged it: content blocks, structured content, error flag.
 
+use std::sync::Arc;
+
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 /// A raw answer in the shape all connectors share. Unknown fields ride along in `rest`.
@@ -13,6 +16,9 @@ pub struct Answer {
     pub rest: Map<String, Value>,
     /// There was no `content` at all, as in answers that are no tool's last word.
     pub bare: bool,
+    /// The whole of it as its upstream wrote it, kept where numbers are spelled in a way that the
+    /// values above do not keep. Dropped with the first change.
+    pub written: Option<Arc<str>>,
 }
 
 impl Answer {
@@ -51,7 +57,7 @@ impl Answer {
             Some(_) => return Err("`isError` must be true or false"),
         };
         let structured = rest.shift_remove("structuredContent").filter(|value| !value.is_null());
-        Ok(Self { content, structured, is_error, rest, bare })
+        Ok(Self { content, structured, is_error, rest, bare, written: None })
     }
 
     /// Not the tool's last word: it asks for input first, or goes on as a task.
@@ -71,6 +77,11 @@ impl Answer {
 
 impl Serialize for Answer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(written) = &self.written {
+            let raw: &RawValue =
+                serde_json::from_str(written).map_err(serde::ser::Error::custom)?;
+            return raw.serialize(serializer);
+        }
         let mut map = serializer.serialize_map(None)?;
         if !(self.bare && self.content.is_empty()) {
             map.serialize_entry("content", &self.content)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::{Authorizer, Decision as CedarDecision, PolicyId, Response};
+use cedar_policy::{Authorizer, Decision as CedarDecision, Effect, Policy, PolicyId, Response};
 use model::{Code, Decision, DecisionAction, Fault};
 
 use crate::facts::{self, Facts};
@@ -75,6 +75,9 @@ struct Ruling {
 }
 
 fn rule(rules: &Rules, action: &str, facts: &Facts<'_>) -> Ruling {
+    if rules.are_indifferent() {
+        return Ruling::for_all(rules);
+    }
     let asked = match facts::ask(action, facts) {
         Ok(asked) => asked,
         Err(error) => return Ruling::denied(format!("the policy cannot judge this call: {error}")),
@@ -93,13 +96,28 @@ impl Ruling {
         Self { allowed: false, reason, matched: Vec::new(), gate: None }
     }
 
+    /// What rules that look at nothing say: as in Cedar, a `forbid` overrides every `permit`, and
+    /// nothing is permitted by nobody.
+    fn for_all(rules: &Rules) -> Self {
+        let of = |effect: Effect| {
+            let policies = rules.policies().policies().filter(move |p| p.effect() == effect);
+            policies.map(Policy::id).collect::<BTreeSet<_>>()
+        };
+        let (forbids, permits) = (of(Effect::Forbid), of(Effect::Permit));
+        let allowed = forbids.is_empty() && !permits.is_empty();
+        Self::by(rules, allowed, &if forbids.is_empty() { permits } else { forbids })
+    }
+
     fn of(rules: &Rules, response: &Response) -> Self {
         // Cedar hands the matching rules out in no order; a reader must see the same one each time.
         let matched: BTreeSet<&PolicyId> = response.diagnostics().reason().collect();
+        Self::by(rules, response.decision() == CedarDecision::Allow, &matched)
+    }
+
+    fn by(rules: &Rules, allowed: bool, matched: &BTreeSet<&PolicyId>) -> Self {
         let annotation = |key: &str| {
             matched.iter().find_map(|id| rules.policies().annotation(id, key)).map(str::to_owned)
         };
-        let allowed = response.decision() == CedarDecision::Allow;
         let default = match (allowed, matched.is_empty()) {
             (true, _) => "a policy permits this call",
             (false, true) => "no policy permits this call",

@@ -26,6 +26,8 @@ pub struct Facts<'a> {
     /// Absent for a tool no manifest declares: then the worst case holds.
     pub capability: Option<&'a Capability>,
     pub args: &'a Value,
+    /// `args` letter by letter, where the value does not keep how numbers are spelled.
+    pub written: Option<&'a str>,
     /// What else the request carries to the upstream.
     pub params: &'a Map<String, Value>,
     pub at: Timestamp,

@@ -37,6 +37,7 @@ pub struct Permit {
     key: ItemKey,
     capability_id: Option<CapabilityId>,
     args: Value,
+    written: Option<String>,
     params: Map<String, Value>,
     effect: Effect,
     decision: Decision,
@@ -51,6 +52,7 @@ impl Permit {
             key: facts.item.key.clone(),
             capability_id: facts.capability.map(|capability| capability.capability_id.clone()),
             args: facts.args.clone(),
+            written: facts.written.map(str::to_owned),
             params: facts.params.clone(),
             effect: facts.effect(),
             decision: decision.clone(),
@@ -95,6 +97,12 @@ impl Permit {
 
     pub fn arguments(&self) -> &Value {
         &self.args
+    }
+
+    /// The arguments letter by letter, where [`Permit::arguments`] does not keep how numbers are
+    /// spelled. Read from the same bytes, so that what is sent is still what was judged.
+    pub fn written(&self) -> Option<&str> {
+        self.written.as_deref()
     }
 
     pub fn args_hash(&self) -> String {

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use cedar_policy::{Policy, PolicyId, PolicySet};
+use cedar_policy::{
+    ActionConstraint, Policy, PolicyId, PolicySet, PrincipalConstraint, ResourceConstraint,
+};
 use model::canonical;
 
 /// Everything an upstream offers may be called. The default of profile `dev`.
@@ -20,6 +22,8 @@ permit (principal, action, resource) when { resource.declared };"#;
 pub struct Rules {
     policies: PolicySet,
     hash: String,
+    /// No policy looks at who asks for what, so the answer is the same for all.
+    indifferent: bool,
 }
 
 /// Policy text that cannot be used.
@@ -52,11 +56,17 @@ impl Rules {
         for policy in read.policies() {
             policies.add(named(policy)).map_err(|error| refuse(error.to_string()))?;
         }
-        Ok(Self { policies, hash: canonical::hash_bytes(text.as_bytes()) })
+        let indifferent = policies.policies().all(is_indifferent);
+        Ok(Self { policies, hash: canonical::hash_bytes(text.as_bytes()), indifferent })
     }
 
     pub fn hash(&self) -> &str {
         &self.hash
+    }
+
+    /// Whether every request is ruled the same way, so that none need be put to Cedar.
+    pub(crate) const fn are_indifferent(&self) -> bool {
+        self.indifferent
     }
 
     pub(crate) fn policies(&self) -> &PolicySet {
@@ -65,9 +75,20 @@ impl Rules {
 
     fn built_in(text: &str) -> Self {
         // INVARIANT: the built-in texts are read by a test; without them nothing is permitted.
-        Self::parse("built-in", text)
-            .unwrap_or_else(|_| Self { policies: PolicySet::new(), hash: String::new() })
+        Self::parse("built-in", text).unwrap_or_else(|_| Self {
+            policies: PolicySet::new(),
+            hash: String::new(),
+            indifferent: true,
+        })
     }
+}
+
+/// A policy without scope and without conditions applies to everything there is.
+fn is_indifferent(policy: &Policy) -> bool {
+    let any_scope = matches!(policy.principal_constraint(), PrincipalConstraint::Any)
+        && matches!(policy.action_constraint(), ActionConstraint::Any)
+        && matches!(policy.resource_constraint(), ResourceConstraint::Any);
+    any_scope && !policy.has_non_scope_constraint()
 }
 
 fn named(policy: &Policy) -> Policy {

@@ -3,6 +3,7 @@
 mod ask;
 pub mod meta;
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 pub use self::ask::{Ask, Interest, Reference};
@@ -36,6 +37,8 @@ pub struct Request {
     pub meta: Meta,
     /// Parameters that do not decide the way, to be passed on as they are.
     pub rest: Map<String, Value>,
+    /// The text of a tool's arguments, where its numbers are spelled in a way that values do not keep.
+    pub written: jsonrpc::Written,
 }
 
 /// Reads what a client sent: one message, or the messages of one batch.
@@ -53,7 +56,7 @@ pub fn label(info: &Value) -> Option<String> {
 
 fn interpret(message: Message) -> Result<Incoming, Refusal> {
     match message {
-        Message::Request { id, method, params } => request(id, method, params),
+        Message::Request { id, method, params, written } => request(id, method, params, written),
         Message::Notification { method, params } if method == "notifications/cancelled" => {
             match params.get("requestId").cloned().map(serde_json::from_value) {
                 Some(Ok(id)) => Ok(Incoming::Cancelled { id }),
@@ -61,11 +64,16 @@ fn interpret(message: Message) -> Result<Incoming, Refusal> {
             }
         }
         Message::Notification { method, .. } => Ok(Incoming::Notification { method }),
-        Message::Response { id, outcome } => Ok(Incoming::Response { id, outcome }),
+        Message::Response { id, outcome, .. } => Ok(Incoming::Response { id, outcome }),
     }
 }
 
-fn request(id: Id, method: String, mut params: Map<String, Value>) -> Result<Incoming, Refusal> {
+fn request(
+    id: Id,
+    method: String,
+    mut params: Map<String, Value>,
+    written: jsonrpc::Written,
+) -> Result<Incoming, Refusal> {
     let meta = meta::take(&mut params).map_err(|error| Refusal {
         id: Some(id.clone()),
         error,
@@ -76,7 +84,18 @@ fn request(id: Id, method: String, mut params: Map<String, Value>) -> Result<Inc
         stateless: modern,
         ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
     })?;
-    Ok(Incoming::Request(Box::new(Request { id, method, ask, meta, rest: params })))
+    let written = written.as_deref().and_then(arguments);
+    Ok(Incoming::Request(Box::new(Request { id, method, ask, meta, rest: params, written })))
+}
+
+fn arguments(params: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        arguments: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = serde_json::from_str(params).ok()?;
+    params.arguments.map(|raw| raw.get().to_owned())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use model::{Answer, Listed, Method};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::jsonrpc::{Id, RpcError};
@@ -109,6 +110,9 @@ pub fn answer(
     if !dressed {
         return response(id, answer);
     }
+    if let (true, Some(text)) = (revision.is_modern(), spelled(answer, revision, server)) {
+        return response(id, &text);
+    }
     let mut result = match serde_json::to_value(answer) {
         Ok(Value::Object(result)) => result,
         _ => Map::new(),
@@ -176,6 +180,17 @@ fn response(id: &Id, result: &impl Serialize) -> Vec<u8> {
         result: &'a T,
     }
     bytes(&Success { jsonrpc: "2.0", id, result })
+}
+
+/// An answer that must keep its letters, with the stamps of 2026-07-28 behind them.
+fn spelled(answer: &Answer, revision: Revision, server: &ServerInfo) -> Option<Box<RawValue>> {
+    let head = answer.written.as_deref()?.trim_end().strip_suffix('}')?;
+    let mut stamps = Map::new();
+    stamp(&mut stamps, revision, server);
+    stamps.retain(|key, _| !answer.rest.contains_key(key));
+    let tail: String =
+        stamps.iter().map(|(key, value)| format!(",{}:{value}", text(key))).collect();
+    RawValue::from_string(format!("{head}{tail}}}")).ok()
 }
 
 /// Keys that only 2026-07-28 puts on results.

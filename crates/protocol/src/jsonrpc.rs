@@ -2,6 +2,7 @@
 
 use model::Fault;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::strict;
@@ -81,25 +82,43 @@ impl Refusal {
 /// One message of either side, before its method is looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    Request { id: Id, method: String, params: Map<String, Value> },
+    Request { id: Id, method: String, params: Map<String, Value>, written: Written },
     Notification { method: String, params: Map<String, Value> },
-    Response { id: Id, outcome: Result<Value, RpcError> },
+    Response { id: Id, outcome: Result<Value, RpcError>, written: Written },
 }
+
+/// The text of the parameters or the result, where numbers in it are spelled in a way that values do
+/// not keep.
+pub type Written = Option<String>;
 
 /// Reads one message or, from clients of the revision that had them, one batch.
 pub fn read(bytes: &[u8]) -> Result<Vec<Result<Message, Refusal>>, Refusal> {
-    let value = strict::parse(bytes)
+    let read = strict::read(bytes)
         .map_err(|error| Refusal::new(None, PARSE_ERROR, format!("unreadable JSON: {error}")))?;
-    match value {
+    let written = if read.odd_numbers { spelling(bytes) } else { None };
+    match read.value {
         Value::Array(items) if items.is_empty() => {
             Err(Refusal::new(None, INVALID_REQUEST, "an empty batch asks for nothing"))
         }
-        Value::Array(items) => Ok(items.into_iter().map(read_one).collect()),
-        single => Ok(vec![read_one(single)]),
+        Value::Array(items) => Ok(items.into_iter().map(|item| read_one(item, None)).collect()),
+        single => Ok(vec![read_one(single, written)]),
     }
 }
 
-fn read_one(value: Value) -> Result<Message, Refusal> {
+/// What `params` or `result` of a single message looks like, letter by letter.
+fn spelling(bytes: &[u8]) -> Written {
+    #[derive(Deserialize)]
+    struct Envelope<'a> {
+        #[serde(borrow)]
+        params: Option<&'a RawValue>,
+        #[serde(borrow)]
+        result: Option<&'a RawValue>,
+    }
+    let envelope: Envelope<'_> = serde_json::from_slice(bytes).ok()?;
+    envelope.params.or(envelope.result).map(|raw| raw.get().to_owned())
+}
+
+fn read_one(value: Value, written: Written) -> Result<Message, Refusal> {
     let Value::Object(mut object) = value else {
         return Err(Refusal::new(None, INVALID_REQUEST, "a message must be a JSON object"));
     };
@@ -116,12 +135,12 @@ fn read_one(value: Value) -> Result<Message, Refusal> {
                 Some(_) => return Err(refuse("`params` must be an object")),
             };
             Ok(match id {
-                Some(id) => Message::Request { id, method, params },
+                Some(id) => Message::Request { id, method, params, written },
                 None => Message::Notification { method, params },
             })
         }
         (Some(_), _) => Err(refuse("`method` must be a string")),
-        (None, Some(id)) => read_response(id, object),
+        (None, Some(id)) => read_response(id, object, written),
         (None, None) => Err(refuse("a message needs a `method`, or an `id` with a result")),
     }
 }
@@ -137,7 +156,11 @@ fn read_id(object: &mut Map<String, Value>) -> Result<Option<Id>, Refusal> {
     }
 }
 
-fn read_response(id: Id, mut object: Map<String, Value>) -> Result<Message, Refusal> {
+fn read_response(
+    id: Id,
+    mut object: Map<String, Value>,
+    written: Written,
+) -> Result<Message, Refusal> {
     let outcome = match (object.remove("result"), object.remove("error")) {
         (Some(result), None) => Ok(result),
         (None, Some(error)) => Err(serde_json::from_value(error).map_err(|_not_an_error| {
@@ -148,7 +171,7 @@ fn read_response(id: Id, mut object: Map<String, Value>) -> Result<Message, Refu
             return Err(Refusal::new(Some(id), INVALID_REQUEST, message));
         }
     };
-    Ok(Message::Response { id, outcome })
+    Ok(Message::Response { id, outcome, written })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::decode::meta;
 use crate::encode;
-use crate::jsonrpc::{self, Id, Message, Refusal, RpcError};
+use crate::jsonrpc::{self, Id, Message, Refusal, RpcError, Written};
 use crate::revision::Revision;
 
 /// A request of ours with a number we chose.
@@ -90,6 +90,7 @@ pub enum FromServer {
     Response {
         id: i64,
         outcome: Result<Value, RpcError>,
+        written: Written,
     },
     Progress {
         id: i64,
@@ -170,9 +171,11 @@ pub fn call_fault(error: RpcError) -> Fault {
 
 fn interpret(message: Message) -> FromServer {
     match message {
-        Message::Response { id: Id::Number(id), outcome } => FromServer::Response { id, outcome },
+        Message::Response { id: Id::Number(id), outcome, written } => {
+            FromServer::Response { id, outcome, written }
+        }
         Message::Response { .. } => FromServer::Other,
-        Message::Request { id, method, params } => FromServer::Question { id, method, params },
+        Message::Request { id, method, params, .. } => FromServer::Question { id, method, params },
         Message::Notification { method, params } => news(method, params),
     }
 }
@@ -218,7 +221,7 @@ mod tests {
         };
         check(
             r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
-            FromServer::Response { id: 7, outcome: Ok(json!({})) },
+            FromServer::Response { id: 7, outcome: Ok(json!({})), written: None },
         );
         check(r#"{"jsonrpc":"2.0","id":"7","result":{}}"#, FromServer::Other);
         check(

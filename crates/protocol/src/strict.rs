@@ -3,6 +3,8 @@
 //! Duplicate keys, NUL in keys, deep nesting and crowds of nodes are refused here, before anything
 //! else looks at a message, so that what was judged and what is forwarded cannot differ.
 
+mod numbers;
+
 use std::cell::Cell;
 use std::fmt;
 
@@ -15,8 +17,20 @@ use serde_json::{Map, Number, Value};
 #[error("{0}")]
 pub struct JsonError(String);
 
+/// A value, and whether its text says numbers in digits that the value cannot repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    pub value: Value,
+    pub odd_numbers: bool,
+}
+
 /// Reads exactly one JSON value from all of `bytes`.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
+    read(bytes).map(|read| read.value)
+}
+
+/// Reads exactly one JSON value from all of `bytes`, and looks how its numbers are spelled.
+pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
     if bytes.len() > limits::FRAME_BYTES_MAX {
         return Err(JsonError(format!(
             "message of {} bytes is larger than the limit of {}",
@@ -24,18 +38,22 @@ pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
             limits::FRAME_BYTES_MAX
         )));
     }
-    let nodes = Cell::new(0);
+    let (nodes, fractions) = (Cell::new(0), Cell::new(false));
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict { depth: 0, nodes: &nodes }
+    let value = Strict { depth: 0, nodes: &nodes, fractions: &fractions }
         .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value));
-    value.map_err(|error| JsonError(error.to_string()))
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| JsonError(error.to_string()))?;
+    // Whole numbers that fit are always spelled one way.
+    Ok(Read { value, odd_numbers: fractions.get() && numbers::any_odd(bytes) })
 }
 
 #[derive(Clone, Copy)]
 struct Strict<'a> {
     depth: usize,
     nodes: &'a Cell<usize>,
+    /// Some number was read as a fraction, or was too large to be whole.
+    fractions: &'a Cell<bool>,
 }
 
 impl Strict<'_> {
@@ -87,6 +105,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        self.fractions.set(true);
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
 

@@ -44,7 +44,7 @@ pub(crate) struct Outlet {
 impl Mcp {
     /// Answers one request. News of a call under way goes to the line's frames.
     pub(crate) async fn answer(&self, visit: &Visit, request: Request, outlet: &Outlet) -> Said {
-        let Request { id, method, ask, meta, rest } = request;
+        let Request { id, method, ask, meta, rest, written } = request;
         if !is_offered(&ask, visit.revision) {
             return reply::unknown_method(&id, &method);
         }
@@ -71,7 +71,8 @@ impl Mcp {
             Ask::Listen(interest) => self.listen(&id, visit, interest, outlet).await,
             Ask::CallTool { name, arguments } => {
                 let asked = call_request(visit, &meta, Method::CallTool, name, arguments);
-                self.use_tool(&id, visit, CallRequest { params: rest, ..asked }, meta, outlet).await
+                let asked = CallRequest { params: rest, written, ..asked };
+                self.use_tool(&id, visit, asked, meta, outlet).await
             }
             Ask::Task { .. } if visit.revision.is_modern() && !knows_tasks(visit) => {
                 reply::missing_capability(&id, &json!({"extensions": {TASKS: {}}}))
@@ -142,7 +143,9 @@ impl Mcp {
             }
             Err(fault) => return said(&self.gateway.refuse(&fault)),
         };
-        let asked = CallRequest { via, name, args, ..asked };
+        // Arguments within arguments are judged and sent as values.
+        let written = asked.written.filter(|_| via == Via::Name);
+        let asked = CallRequest { via, name, args, written, ..asked };
         self.call(id, visit, asked, meta.progress_token, outlet).await
     }
 

@@ -1,6 +1,8 @@
 //! What a small MCP server says: shared by the child process and the HTTP server, so that one
-//! suite fits both. Four tools over two pages.
+//! suite fits both. Five tools over two pages.
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// What a server does about one message.
@@ -27,6 +29,29 @@ pub fn react(message: &Value) -> Vec<Reaction> {
     }
 }
 
+/// The answer to a call of `verbatim`: the arguments, letter by letter.
+pub fn verbatim(line: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        id: i64,
+        #[serde(borrow)]
+        params: Params<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        name: &'a str,
+        #[serde(borrow)]
+        arguments: &'a RawValue,
+    }
+    let Call { id, params } = serde_json::from_str(line).ok()?;
+    let text = params.arguments.get();
+    (params.name == "verbatim").then(|| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"x":1.50,"content":[],"structuredContent":{text},"_meta":{{"v/b":1e2,"v/a":[]}}}}}}"#
+        )
+    })
+}
+
 /// A question of the server, which a client without roots must decline.
 pub fn roots_list() -> Value {
     json!({"jsonrpc": "2.0", "id": "roots-1", "method": "roots/list"})
@@ -44,7 +69,7 @@ fn page(cursor: &Value) -> Value {
     let tool = |name: &str| crate::tool(name, json!({}));
     match cursor.as_str() {
         None => json!({"tools": [tool("echo"), tool("fail")], "nextCursor": "page-2"}),
-        Some(_) => json!({"tools": [tool("slow"), tool("never")]}),
+        Some(_) => json!({"tools": [tool("slow"), tool("never"), tool("verbatim")]}),
     }
 }
 

@@ -23,7 +23,7 @@ use self::answer::answer_in;
 use self::net::{Net, SESSION, VERSION};
 use crate::connector::Bell;
 use crate::errand::Errand;
-use crate::mcp::{Age, Asking, Greeting, Mcp, Wire};
+use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire};
 
 /// A server at an address.
 pub type Http = Mcp<HttpWire>;
@@ -72,7 +72,7 @@ impl Wire for HttpWire {
     }
 
     /// Asks within the conversation; a server that forgot it is introduced again, once.
-    async fn ask(&self, asking: Asking<'_>) -> Result<Value, Fault> {
+    async fn ask(&self, asking: Asking<'_>) -> Result<Reply, Fault> {
         let conversation = self.conversation().await?;
         let asked = self.ask_in(&conversation, &asking).await?;
         let Asked::Forgotten = asked else { return asked.settled() };
@@ -118,15 +118,15 @@ impl Wire for HttpWire {
 }
 
 enum Asked {
-    Answer(Value),
+    Answer(Reply),
     /// The server no longer knows our session.
     Forgotten,
 }
 
 impl Asked {
-    fn settled(self) -> Result<Value, Fault> {
+    fn settled(self) -> Result<Reply, Fault> {
         match self {
-            Self::Answer(value) => Ok(value),
+            Self::Answer(reply) => Ok(reply),
             Self::Forgotten => Err(answer::refused(StatusCode::NOT_FOUND)),
         }
     }
@@ -164,7 +164,7 @@ impl HttpWire {
         if let Some(value) = response.headers().get(SESSION) {
             headers.insert(SESSION, value.clone());
         }
-        let result = answer_in(&self.net, &headers, response, id, None, None).await?;
+        let result = answer_in(&self.net, &headers, response, id, None, None).await?.value;
         let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let revision = version.parse().unwrap_or(Revision::UNNAMED_HTTP);
         if let Ok(value) = HeaderValue::from_str(version) {
@@ -181,7 +181,7 @@ impl HttpWire {
         let nobody = Greeting { revision, capabilities: Map::new(), instructions: None };
         let bare = Arc::new(Conversation { greeting: Arc::new(nobody), headers: headers.clone() });
         let asking = Asking::own("server/discover", Map::new());
-        let result = self.ask_in(&bare, &asking).await?.settled()?;
+        let result = self.ask_in(&bare, &asking).await?.settled()?.value;
         Ok(Conversation { greeting: Arc::new(Greeting::read(revision, &result)), headers })
     }
 

@@ -16,7 +16,7 @@ use protocol::headers::{self, Mirrored};
 use serde_json::{Map, Value};
 
 pub use self::wire::Wire;
-pub(crate) use self::wire::{Asking, Greeting, wish};
+pub(crate) use self::wire::{Asking, Greeting, Reply, wish};
 use crate::connector::{Bell, Connector, Offer};
 use crate::errand::Errand;
 pub use protocol::Revision;
@@ -110,11 +110,14 @@ impl<W: Wire> Connector for Mcp<W> {
             params,
             errand: Some(errand),
             headers: self.headers(permit),
+            written: permit.written(),
         };
-        Answer::read(self.wire.ask(asking).await?).map_err(|why| {
+        let Reply { value, written } = self.wire.ask(asking).await?;
+        let answer = Answer::read(value).map_err(|why| {
             Fault::new(Code::UpstreamError, "the upstream's answer is not a tool result")
                 .logging(why)
-        })
+        })?;
+        Ok(Answer { written: written.map(Into::into), ..answer })
     }
 
     async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
@@ -132,8 +135,9 @@ impl<W: Wire> Connector for Mcp<W> {
             params,
             errand: Some(errand),
             headers: Vec::new(),
+            written: None,
         };
-        match self.wire.ask(asking).await? {
+        match self.wire.ask(asking).await?.value {
             Value::Object(result) => Ok(result),
             _ => Err(Fault::new(Code::UpstreamError, "the upstream's result is not an object")),
         }

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Code, Fault};
 use protocol::RpcError;
 use protocol::peer::FromServer;
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::connector::Bell;
 use crate::errand::Errand;
 use crate::limits;
+use crate::mcp::Reply;
 use crate::mcp::talk::{self, Heard};
 
-type Outcome = Result<Value, RpcError>;
+type Outcome = Result<Reply, RpcError>;
 
 /// The calls waiting for one upstream.
 #[derive(Debug, Default)]
@@ -61,8 +61,9 @@ impl Pending {
     pub(crate) fn deliver(&self, message: FromServer, bell: Option<&Bell>) -> Heard {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let concerned = match message {
-            FromServer::Response { id, outcome } => {
+            FromServer::Response { id, outcome, written } => {
                 let entry = waiting.remove(&id);
+                let outcome = outcome.map(|value| Reply { value, written });
                 if entry.is_none_or(|entry| entry.done.send(outcome).is_err()) {
                     tracing::debug!(id, "an answer nobody waits for");
                 }
@@ -106,7 +107,7 @@ pub(crate) fn concerned<'a>(
 
 impl<F: FnMut(i64)> Ticket<F> {
     /// Waits for the answer. Losing this future gives the call up.
-    pub(crate) async fn answer(mut self) -> Result<Value, Fault> {
+    pub(crate) async fn answer(mut self) -> Result<Reply, Fault> {
         let outcome = (&mut self.answer).await;
         self.settled = true;
         match outcome {
@@ -135,7 +136,7 @@ mod tests {
     use serde_json::json;
 
     fn response(id: i64) -> FromServer {
-        FromServer::Response { id, outcome: Ok(json!(id)) }
+        FromServer::Response { id, outcome: Ok(json!(id)), written: None }
     }
 
     #[tokio::test]
@@ -146,8 +147,8 @@ mod tests {
         pending.deliver(response(second.id), None);
         pending.deliver(response(99), None);
         pending.deliver(response(first.id), None);
-        assert_eq!(first.answer().await.unwrap(), json!(1));
-        assert_eq!(second.answer().await.unwrap(), json!(2));
+        assert_eq!(first.answer().await.unwrap().value, json!(1));
+        assert_eq!(second.answer().await.unwrap().value, json!(2));
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
 use crate::connector::Bell;
-use crate::mcp::{Age, Asking, Greeting, Mcp, Wire, wish};
+use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire, wish};
 use crate::stdio::child::Child;
 
 /// How to start the child.
@@ -98,7 +98,7 @@ impl Wire for Pipe {
         Ok(Arc::clone(&self.conversation().await?.greeting))
     }
 
-    async fn ask(&self, asking: Asking<'_>) -> Result<Value, Fault> {
+    async fn ask(&self, asking: Asking<'_>) -> Result<Reply, Fault> {
         let open = self.conversation().await?;
         let revision = open.greeting.revision;
         open.child.ask(asking.errand, |id| asking.frame(id, revision)).await
@@ -147,7 +147,7 @@ async fn introduce(child: &Child, age: Age) -> Result<Greeting, Fault> {
 }
 
 async fn initialize(child: &Child, revision: Revision) -> Result<Greeting, Fault> {
-    let result = child.ask(None, |id| peer::initialize(id, revision)).await?;
+    let result = child.ask(None, |id| peer::initialize(id, revision)).await?.value;
     let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
     let revision = version.parse().unwrap_or(Revision::V2024_11_05);
     child.tell(peer::initialized())?;
@@ -157,7 +157,7 @@ async fn initialize(child: &Child, revision: Revision) -> Result<Greeting, Fault
 async fn discover(child: &Child) -> Result<Greeting, Fault> {
     let revision = Revision::V2026_07_28;
     let asking = Asking::own("server/discover", Map::new());
-    let result = child.ask(None, |id| asking.frame(id, revision)).await?;
+    let result = child.ask(None, |id| asking.frame(id, revision)).await?.value;
     Ok(Greeting::read(revision, &result))
 }
 

@@ -37,6 +37,7 @@ pub(super) fn authorize(
             item: &tool.item,
             capability: tool.capability.as_ref(),
             args: &request.args,
+            written: request.written.as_deref(),
             params: &params,
             at: now,
         },

@@ -35,7 +35,9 @@ pub(super) async fn inspect(
         return Ok(pass(gateway, request, tool, answer, entry));
     }
     // Clients count on a list of content; some servers leave it out where they have none.
-    answer.bare = false;
+    if std::mem::take(&mut answer.bare) {
+        answer.written = None;
+    }
     entry.stage("output");
     let findings = judge::check(output, tool, &answer)?;
     entry.stage("evidence");

@@ -86,6 +86,7 @@ impl World {
             item: &self.item,
             capability: self.capability.as_ref(),
             args: &self.args,
+            written: None,
             params: &Map::new(),
             at: self.at,
         };
@@ -101,6 +102,8 @@ impl World {
 }
 
 const ALL: &str = "permit(principal, action, resource);";
+/// Everything for ann: rules that do look at who asks.
+const ANN: &str = "permit(principal == User::\"ann\", action, resource);";
 
 #[test]
 fn rules_decide_on_who_what_and_with_which_arguments() {
@@ -140,7 +143,7 @@ fn a_rule_that_cannot_be_evaluated_denies() {
 
 #[test]
 fn a_number_the_policy_cannot_hold_denies() {
-    let world = World { args: json!({"amount": 1e300}), ..World::new(ALL) };
+    let world = World { args: json!({"amount": 1e300}), ..World::new(ANN) };
     assert_eq!(world.decide().decision.action, DecisionAction::Deny);
 }
 
@@ -235,4 +238,28 @@ fn each_method_is_ruled_by_its_own_action() {
     check(Method::ReadResource, DecisionAction::Allow, Effect::Read);
     check(Method::GetPrompt, DecisionAction::Deny, Effect::Read);
     check(Method::CallTool, DecisionAction::Deny, Effect::External);
+}
+
+/// Rules that look at nothing are answered without Cedar; with a rule beside them that never
+/// applies, Cedar is asked and must say the same.
+#[test]
+fn indifferent_rules_say_what_cedar_would() {
+    let never = "permit(principal == User::\"nobody\", action, resource);";
+    for rules in [
+        "",
+        ALL,
+        "@id(\"a\") @reason(\"r\") @gate(\"g\") permit(principal, action, resource);",
+        "@id(\"no\") @reason(\"never\") forbid(principal, action, resource);",
+        "@id(\"no\") forbid(principal, action, resource); permit(principal, action, resource);",
+    ] {
+        let quick = World::new(rules);
+        let asked = World::new(&format!("{rules}\n{never}"));
+        assert!(quick.rules.are_indifferent() && !asked.rules.are_indifferent(), "{rules}");
+        let (quick, asked) = (quick.decide().decision, asked.decide().decision);
+        assert_eq!(
+            (quick.action, quick.reason, quick.matched_rule_ids, quick.gate),
+            (asked.action, asked.reason, asked.matched_rule_ids, asked.gate),
+            "{rules}"
+        );
+    }
 }

@@ -12,7 +12,13 @@ fn main() -> io::Result<()> {
     writeln!(out, "fake-mcp 1.0: ready to serve")?;
     out.flush()?;
     for line in io::stdin().lock().lines() {
-        let message: Value = serde_json::from_str(&line?)?;
+        let line = line?;
+        if let Some(answer) = mcp::verbatim(&line) {
+            writeln!(out, "{answer}")?;
+            out.flush()?;
+            continue;
+        }
+        let message: Value = serde_json::from_str(&line)?;
         for reaction in mcp::react(&message) {
             match reaction {
                 Reaction::Send(message) => writeln!(out, "{message}")?,

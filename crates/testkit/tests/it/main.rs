@@ -18,6 +18,7 @@ mod recording;
 mod road;
 mod shutdown;
 mod suite;
+mod wire;
 
 use gateway::{CallRequest, Done};
 use model::{Code, Record};

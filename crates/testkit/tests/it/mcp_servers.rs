@@ -47,7 +47,7 @@ async fn notes(world: &World, home: &Path) -> Vec<Value> {
 #[tokio::test]
 async fn a_child_is_understood_through_its_banner_and_both_pages_are_read() {
     let (world, _home) = with_child().await;
-    assert_eq!(world.refreshed.tools, 4);
+    assert_eq!(world.refreshed.tools, 5);
 }
 
 #[tokio::test]

@@ -9,13 +9,13 @@ use hyper::body::Incoming;
 use model::{Code, Fault};
 use protocol::peer::{self, FromServer};
 use protocol::sse::Events;
-use serde_json::Value;
 
 use super::net::Net;
 use crate::connector::Bell;
 use crate::errand::Errand;
 use crate::http_client;
 use crate::limits;
+use crate::mcp::Reply;
 use crate::mcp::talk::{self, Heard};
 use crate::multiplex::concerned;
 
@@ -28,7 +28,7 @@ pub(super) async fn answer_in(
     id: i64,
     errand: Option<&Errand>,
     bell: Option<&Bell>,
-) -> Result<Value, Fault> {
+) -> Result<Reply, Fault> {
     let status = response.status();
     let streams = content_type(&response).starts_with("text/event-stream");
     let mut body = response.into_body();
@@ -76,7 +76,7 @@ impl Desk<'_> {
         &self,
         bytes: &[u8],
         id: i64,
-    ) -> Result<Option<Result<Value, Fault>>, Fault> {
+    ) -> Result<Option<Result<Reply, Fault>>, Fault> {
         let messages = peer::read(bytes).map_err(|refusal| {
             Fault::new(Code::UpstreamError, "the upstream's answer is not JSON-RPC")
                 .logging(refusal.error.message)
@@ -84,8 +84,9 @@ impl Desk<'_> {
         let mut answer = None;
         for message in messages {
             match message {
-                FromServer::Response { id: got, outcome } if got == id => {
-                    answer = Some(outcome.map_err(peer::call_fault));
+                FromServer::Response { id: got, outcome, written } if got == id => {
+                    let reply = outcome.map(|value| Reply { value, written });
+                    answer = Some(reply.map_err(peer::call_fault));
                 }
                 other => self.pass_on(other),
             }
@@ -114,7 +115,7 @@ impl Desk<'_> {
 /// Newer servers say why in the body; what others say is for the log.
 fn refusal(status: StatusCode, body: &[u8], id: i64) -> Fault {
     let said = peer::read(body).ok().into_iter().flatten().find_map(|message| match message {
-        FromServer::Response { id: got, outcome: Err(error) } if got == id => Some(error),
+        FromServer::Response { id: got, outcome: Err(error), .. } if got == id => Some(error),
         _ => None,
     });
     match said {

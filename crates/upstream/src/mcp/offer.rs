@@ -43,7 +43,7 @@ async fn all(wire: &impl Wire, what: Listed) -> Result<Vec<Value>, Fault> {
         if let Some(cursor) = cursor {
             params.insert("cursor".into(), cursor.into());
         }
-        pages.take(wire.ask(Asking::own(what.method(), params)).await?)?;
+        pages.take(wire.ask(Asking::own(what.method(), params)).await?.value)?;
     }
     Ok(pages.items)
 }

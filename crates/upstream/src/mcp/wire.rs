@@ -5,6 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use model::{Client, Fault};
 use protocol::{Revision, peer};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::connector::Bell;
@@ -20,12 +23,14 @@ pub struct Asking<'a> {
     /// For whom; absent where the gate asks for itself.
     pub(crate) errand: Option<&'a Errand>,
     pub(crate) headers: Vec<(String, String)>,
+    /// `arguments` letter by letter, where the value does not keep how numbers are spelled.
+    pub(crate) written: Option<&'a str>,
 }
 
 impl<'a> Asking<'a> {
     /// A question of the gate's own.
     pub(crate) fn own(method: &'a str, params: Map<String, Value>) -> Self {
-        Self { method, name: None, params, errand: None, headers: Vec::new() }
+        Self { method, name: None, params, errand: None, headers: Vec::new(), written: None }
     }
 
     /// The bytes of this request for a server of this revision.
@@ -36,8 +41,40 @@ impl<'a> Asking<'a> {
         let report = self.errand.filter(|errand| errand.report).map(|_| id);
         let rest = self.errand.map_or(&none, |errand| &errand.meta);
         peer::dress(&mut params, rest, revision, client, report);
-        peer::request(id, self.method, &params)
+        match self.written.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) {
+            None => peer::request(id, self.method, &params),
+            Some(arguments) => {
+                peer::request(id, self.method, &Spelled { params: &params, arguments })
+            }
+        }
     }
+}
+
+/// Parameters whose arguments are sent as they were written.
+struct Spelled<'a> {
+    params: &'a Map<String, Value>,
+    arguments: &'a RawValue,
+}
+
+impl Serialize for Spelled<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.params.len()))?;
+        for (key, value) in self.params {
+            match key.as_str() {
+                "arguments" => map.serialize_entry(key, self.arguments)?,
+                _ => map.serialize_entry(key, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// The result of one request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    pub value: Value,
+    /// Its text, where the value does not keep how numbers are spelled.
+    pub written: Option<String>,
 }
 
 /// How a server introduced itself.
@@ -63,7 +100,7 @@ pub trait Wire: Send + Sync + std::fmt::Debug + 'static {
     async fn greet(&self) -> Result<Arc<Greeting>, Fault>;
 
     /// Sends one request and waits for its result. Losing the future cancels the request.
-    async fn ask(&self, asking: Asking<'_>) -> Result<Value, Fault>;
+    async fn ask(&self, asking: Asking<'_>) -> Result<Reply, Fault>;
 
     /// Wants news of one resource, or no longer.
     async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault>;

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Code, Fault};
 use protocol::frame::{Line, Lines};
 use protocol::peer;
-use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
@@ -17,6 +16,7 @@ use super::Config;
 use crate::connector::Bell;
 use crate::errand::Errand;
 use crate::limits;
+use crate::mcp::Reply;
 use crate::mcp::talk::{self, Heard};
 use crate::multiplex::Pending;
 
@@ -70,7 +70,7 @@ impl Child {
         &self,
         errand: Option<&Errand>,
         frame: impl FnOnce(i64) -> Vec<u8>,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Reply, Fault> {
         let outbox = self.outbox.clone();
         let cancel = move |id| {
             // Nobody can wait here; if the queue is full the child is stuck and learns nothing anyway.
