@@ -8,6 +8,10 @@ pub const FRAME_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const JSON_DEPTH_MAX: usize = 64;
 /// Objects, arrays and leaves of one message together.
 pub const JSON_NODES_MAX: usize = 200_000;
+/// Keys of one object.
+pub const JSON_KEYS_MAX: usize = 20_000;
+/// Characters of one number.
+pub const JSON_NUMBER_CHARS_MAX: usize = 64;
 /// The client's message of a fault.
 pub const FAULT_MESSAGE_CHARS_MAX: usize = 256;
 /// Errors listed for one invalid value.

@@ -44,7 +44,11 @@ pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| JsonError(error.to_string()))?;
-    // Whole numbers that fit are always spelled one way.
+    // Whole numbers that fit are short and always spelled one way.
+    if fractions.get() && numbers::any_longer(bytes, limits::JSON_NUMBER_CHARS_MAX) {
+        let max = limits::JSON_NUMBER_CHARS_MAX;
+        return Err(JsonError(format!("a number of more than {max} characters")));
+    }
     Ok(Read { value, odd_numbers: fractions.get() && numbers::any_odd(bytes) })
 }
 
@@ -134,6 +138,10 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let deeper = self.deeper()?;
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
+            if object.len() >= limits::JSON_KEYS_MAX {
+                let max = limits::JSON_KEYS_MAX;
+                return Err(de::Error::custom(format_args!("more than {max} keys in one object")));
+            }
             if key.contains('\0') {
                 return Err(de::Error::custom("NUL character in an object key"));
             }
@@ -169,6 +177,10 @@ mod tests {
         check("1 2", "trailing characters");
         check("", "EOF");
         check("1e999", "out of range");
+        check(&format!("0.{}", "1".repeat(64)), "a number of more than 64");
+        let keys: Vec<String> =
+            (0..=limits::JSON_KEYS_MAX).map(|number| format!("\"{number}\":0")).collect();
+        check(&format!("{{{}}}", keys.join(",")), "more than 20000 keys in one object");
         check(&format!("[{}1]", "1,".repeat(limits::JSON_NODES_MAX)), "more than");
         check(&format!("\"{}\"", "x".repeat(limits::FRAME_BYTES_MAX)), "larger than the limit");
     }

@@ -23,3 +23,13 @@ pub const REQUESTS_PER_SESSION_MAX: usize = 256;
 pub const BATCH_MAX: usize = 64;
 /// Silence on a stream before a comment keeps it open.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Connections at a time, streams included.
+pub const CONNECTIONS_MAX: usize = 24_000;
+/// From the first byte of a request, or the end of the one before, to the end of its head.
+pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two pieces of a request's body.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may leave what was written to it unread.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// After a connection could not be taken, as when there are no descriptors left.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

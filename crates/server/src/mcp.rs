@@ -1,5 +1,6 @@
 //! Step 4 of the road: one match that says which surface and which method of the gateway.
 
+mod body;
 pub mod http;
 mod listen;
 mod sse;

@@ -3,6 +3,14 @@
 /// Whether some number would be written differently than it stands here: `1e2`, `1.10`, or more
 /// digits than a number of ours holds.
 pub(super) fn any_odd(text: &[u8]) -> bool {
+    some_number(text, is_odd)
+}
+
+pub(super) fn any_longer(text: &[u8], chars_max: usize) -> bool {
+    some_number(text, |number| number.len() > chars_max)
+}
+
+fn some_number(text: &[u8], is: impl Fn(&[u8]) -> bool) -> bool {
     let mut rest = text;
     while let Some((byte, behind)) = rest.split_first() {
         match byte {
@@ -10,7 +18,7 @@ pub(super) fn any_odd(text: &[u8]) -> bool {
             b'-' | b'0'..=b'9' => {
                 let end = rest.iter().position(|byte| !is_part(*byte)).unwrap_or(rest.len());
                 let (number, behind) = rest.split_at(end);
-                if is_odd(number) {
+                if is(number) {
                     return true;
                 }
                 rest = behind;

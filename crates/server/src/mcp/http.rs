@@ -1,5 +1,6 @@
 //! MCP over HTTP at `/mcp`: one JSON object when there is one answer, a stream when more is said.
 
+mod accept;
 mod get;
 mod mirror;
 mod post;
@@ -12,7 +13,6 @@ use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use http::{HeaderMap, HeaderName, StatusCode};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -67,17 +67,10 @@ pub async fn serve(
         guard: Arc::new(guard),
     };
     let calls = shared.calls.clone();
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its send delay");
-        }
-    });
-    let served = axum::serve(listener, router(transport, shared))
-        .with_graceful_shutdown(async move { stop.cancelled().await })
-        .await;
+    accept::accept(listener, router(transport, shared), stop).await;
     calls.close();
     calls.wait().await;
-    served
+    Ok(())
 }
 
 fn router(transport: Transport, shared: Shared) -> Router {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::body::{self, Body};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::http::{Shared, event_stream, refuse};
-use super::{Frames, Mcp, Outlet};
+use super::{Frames, Mcp, Outlet, body};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::reply;
@@ -74,9 +74,9 @@ pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Resp
     let Some(mailbox) = mailbox else {
         return (StatusCode::NOT_FOUND, "unknown session; open `/sse` first\n").into_response();
     };
-    let Ok(bytes) = body::to_bytes(body, limits::BODY_BYTES_MAX).await else {
-        return (StatusCode::PAYLOAD_TOO_LARGE, "the message is over the size limit\n")
-            .into_response();
+    let bytes = match body::read(body).await {
+        Ok(bytes) => bytes,
+        Err(refusal) => return refusal,
     };
     match decode::client(&bytes) {
         Err(refusal) => (StatusCode::BAD_REQUEST, reply::refusal(&refusal)).into_response(),

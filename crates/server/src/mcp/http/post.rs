@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::body::{self, Body};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
@@ -16,7 +16,7 @@ use super::stream::{Stream, stream};
 use super::{SESSION, Shared, VERSION, mirror, refuse};
 use crate::authenticate::authenticate;
 use crate::limits;
-use crate::mcp::Outlet;
+use crate::mcp::{Outlet, body};
 use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
@@ -31,9 +31,9 @@ pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Resp
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send `Content-Type: application/json`\n")
             .into_response();
     }
-    let Ok(bytes) = body::to_bytes(body, limits::BODY_BYTES_MAX).await else {
-        return (StatusCode::PAYLOAD_TOO_LARGE, "the message is over the size limit\n")
-            .into_response();
+    let bytes = match body::read(body).await {
+        Ok(bytes) => bytes,
+        Err(refusal) => return refusal,
     };
     match take(&shared, &headers, caller, &bytes).await {
         Ok(response) => response,
