@@ -32,14 +32,8 @@ impl Vectors {
         self.scales.push(scale);
     }
 
-    /// Takes a vector over from another index of the same table.
-    pub(crate) fn push_from(&mut self, other: &Self, doc: usize) -> bool {
-        let Some((cells, scale)) = other.get(doc).filter(|_| other.dims == self.dims) else {
-            return false;
-        };
-        self.cells.extend_from_slice(cells);
-        self.scales.push(scale);
-        true
+    pub(crate) fn dims(&self) -> usize {
+        self.dims
     }
 
     /// The cosine of every document with the query, in order.
@@ -48,9 +42,9 @@ impl Vectors {
         rows.map(|(cells, scale)| dot(cells, &needle.cells) * scale * needle.scale)
     }
 
-    /// The cosine of two documents.
-    pub(crate) fn between(&self, one: usize, other: usize) -> f32 {
-        let Some(((a, a_scale), (b, b_scale))) = self.get(one).zip(self.get(other)) else {
+    /// The cosine of one of these with one of others.
+    pub(crate) fn between(&self, one: usize, others: &Self, other: usize) -> f32 {
+        let Some(((a, a_scale), (b, b_scale))) = self.get(one).zip(others.get(other)) else {
             return 0.0;
         };
         let wide: Vec<i16> = b.iter().map(|cell| i16::from(*cell)).collect();
@@ -66,14 +60,14 @@ impl Vectors {
 
 impl Needle {
     pub(crate) fn new(vector: &[f32]) -> Self {
-        const STEPS: f32 = 32_767.0;
         let largest = largest(vector);
         if largest <= 0.0 {
             return Self { cells: vec![0; vector.len()], scale: 0.0 };
         }
+        let steps = steps(vector.len());
         #[expect(clippy::cast_possible_truncation, reason = "scaled to fit")]
-        let cells = vector.iter().map(|x| (x / largest * STEPS).round() as i16).collect();
-        Self { cells, scale: largest / STEPS }
+        let cells = vector.iter().map(|x| (x / largest * steps).round() as i16).collect();
+        Self { cells, scale: largest / steps }
     }
 
     pub(crate) fn is_nothing(&self) -> bool {
@@ -87,13 +81,18 @@ pub(crate) fn embed<'a>(table: &Table, texts: impl Iterator<Item = (&'a str, f32
     for (text, weight) in texts {
         table.add(text, weight, &mut sum);
     }
-    let length = sum.iter().fold(0.0_f32, |total, x| total + x * x).sqrt();
-    if length > 0.0 {
-        for x in &mut sum {
+    unit(sum)
+}
+
+/// The vector at length one; zeros stay zeros.
+pub(crate) fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+    let length = vector.iter().fold(0.0_f32, |total, x| total + x * x).sqrt();
+    if length > 0.0 && length.is_finite() {
+        for x in &mut vector {
             *x /= length;
         }
     }
-    sum
+    vector
 }
 
 /// 127 steps to either side, and what one is worth.
@@ -108,6 +107,13 @@ pub(crate) fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
     (cells, largest / STEPS)
 }
 
+/// As fine as 16 bits allow, and as keeps the sum of so many products within 32.
+fn steps(dims: usize) -> f32 {
+    const FINEST: f32 = 32_767.0;
+    const SUM_MAX: f32 = 2_000_000_000.0;
+    (SUM_MAX / (127.0 * crate::part::real(dims.max(1)))).floor().min(FINEST)
+}
+
 fn largest(vector: &[f32]) -> f32 {
     vector.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()))
 }
@@ -116,6 +122,6 @@ fn largest(vector: &[f32]) -> f32 {
 #[expect(clippy::cast_precision_loss, reason = "a float's rounding is the same everywhere")]
 fn dot(cells: &[i8], needle: &[i16]) -> f32 {
     let products = cells.iter().zip(needle).map(|(a, b)| i32::from(*a) * i32::from(*b));
-    // INVARIANT: `DIMS_MAX` keeps the sum within 32 bits.
+    // INVARIANT: `steps` keeps the sum within 32 bits.
     products.fold(0_i32, i32::wrapping_add) as f32
 }

@@ -4,6 +4,7 @@
 //! document the caller may not see has no influence at all: not on the order, not on a score, not
 //! on which words count as unknown.
 
+mod doc;
 mod embed;
 mod explain;
 mod glossary;
@@ -11,6 +12,8 @@ mod index;
 mod limits;
 mod log;
 mod names;
+mod outside;
+mod part;
 mod query;
 mod rank;
 mod score;
@@ -22,8 +25,10 @@ mod twins;
 mod wordpiece;
 mod words;
 
+pub use doc::{Doc, Field};
 pub use explain::{Explanation, Reason};
-pub use index::{Doc, Field, Index};
+pub use index::{Index, MeaningError};
+pub use part::Part;
 pub use query::Via;
 pub use rank::{Ask, Hit, Ranking};
 pub use table::{Table, TableError};

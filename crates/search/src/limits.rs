@@ -14,7 +14,9 @@ pub(crate) const MEANING_PARAMS_CHARS_MAX: usize = 400;
 pub(crate) const SPELLINGS_MAX: usize = 3;
 /// Tokens of one text that take part in its meaning.
 pub(crate) const TOKENS_MAX: usize = 512;
-/// Numbers of one vector: more could overflow a sum of products of int8 and int16.
-pub(crate) const DIMS_MAX: usize = 512;
+/// Numbers of one vector.
+pub(crate) const DIMS_MAX: usize = 8_192;
+/// Characters of one document that are given to an embedding from elsewhere.
+pub(crate) const OUTSIDE_CHARS_MAX: usize = 1_200;
 /// Words of a query beyond which those that stand for themselves need no synonyms.
 pub(crate) const SYNONYMS_WORDS_MAX: usize = 10;

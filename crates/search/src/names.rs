@@ -1,29 +1,71 @@
 //! Names and namespaces, so that one said outright is understood in any spelling.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::index::Doc;
+use crate::doc::Doc;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     /// Lower case as written.
-    written: HashMap<Box<str>, Vec<u32>>,
+    written: Said,
     /// Lower case, letters and digits only.
-    squashed: HashMap<Box<str>, Vec<u32>>,
-    namespaces: HashMap<Box<str>, Vec<u32>>,
+    squashed: Said,
+    /// Namespaces and upstreams, letters and digits only.
+    places: Said,
+}
+
+type Said = HashMap<Arc<str>, Vec<u32>>;
+
+/// One name of one document of a part.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    doc: u32,
+    kind: Kind,
+    text: Arc<str>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Written,
+    Squashed,
+    Place,
+}
+
+/// All names of a document, ready to be looked up.
+pub(crate) fn names_of(number: u32, doc: &Doc<'_>) -> Vec<Name> {
+    let joined = format!("{}.{}", doc.namespace, doc.name);
+    let mut names = Vec::new();
+    let mut put = |kind: Kind, text: String| {
+        if !text.is_empty() {
+            names.push(Name { doc: number, kind, text: text.into() });
+        }
+    };
+    for name in [doc.name, &joined].into_iter().chain(doc.aliases.iter().copied()) {
+        put(Kind::Written, name.to_lowercase());
+        put(Kind::Squashed, squash(name));
+    }
+    put(Kind::Squashed, squash(doc.title.unwrap_or_default()));
+    put(Kind::Place, squash(doc.namespace));
+    put(Kind::Place, squash(doc.upstream));
+    names
 }
 
 impl Names {
-    pub(crate) fn new(docs: &[Doc<'_>]) -> Self {
+    /// Of parts, each with the number of its first document.
+    pub(crate) fn new<'a>(parts: impl Iterator<Item = (u32, &'a [Name])>) -> Self {
         let mut names = Self::default();
-        for (number, doc) in (0_u32..).zip(docs) {
-            let joined = format!("{}.{}", doc.namespace, doc.name);
-            for name in [doc.name, &joined].into_iter().chain(doc.aliases.iter().copied()) {
-                put(&mut names.written, name.to_lowercase(), number);
-                put(&mut names.squashed, squash(name), number);
+        for (first, name) in parts.flat_map(|(first, part)| part.iter().map(move |n| (first, n))) {
+            let said = match name.kind {
+                Kind::Written => &mut names.written,
+                Kind::Squashed => &mut names.squashed,
+                Kind::Place => &mut names.places,
+            };
+            let doc = name.doc.saturating_add(first);
+            let docs = said.entry(Arc::clone(&name.text)).or_default();
+            if docs.last() != Some(&doc) {
+                docs.push(doc);
             }
-            put(&mut names.squashed, squash(doc.title.unwrap_or_default()), number);
-            put(&mut names.namespaces, squash(doc.namespace), number);
         }
         names
     }
@@ -38,9 +80,9 @@ impl Names {
         get(&self.squashed, &squash(name))
     }
 
-    /// Documents of the namespace a word names.
-    pub(crate) fn namespace(&self, word: &str) -> &[u32] {
-        get(&self.namespaces, &squash(word))
+    /// Documents of the namespace or upstream that words name.
+    pub(crate) fn place(&self, words: &str) -> &[u32] {
+        get(&self.places, &squash(words))
     }
 }
 
@@ -58,17 +100,7 @@ fn squash(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-fn put(names: &mut HashMap<Box<str>, Vec<u32>>, name: String, doc: u32) {
-    if name.is_empty() {
-        return;
-    }
-    let docs = names.entry(name.into()).or_default();
-    if docs.last() != Some(&doc) {
-        docs.push(doc);
-    }
-}
-
-fn get<'a>(names: &'a HashMap<Box<str>, Vec<u32>>, name: &str) -> &'a [u32] {
+fn get<'a>(names: &'a Said, name: &str) -> &'a [u32] {
     names.get(name).map(Vec::as_slice).unwrap_or_default()
 }
 
@@ -78,14 +110,21 @@ mod tests {
 
     #[test]
     fn a_name_is_known_in_any_rendering() {
-        let docs = [Doc { name: "create_issue", namespace: "github", ..Doc::default() }];
-        let names = Names::new(&docs);
+        let doc = Doc {
+            name: "create_issue",
+            namespace: "github",
+            upstream: "hub-prod",
+            ..Doc::default()
+        };
+        let listed = names_of(0, &doc);
+        let names = Names::new(std::iter::once((0, listed.as_slice())));
         for name in ["Create_Issue", "createIssue", "create issue", "github.create_issue"] {
             assert_eq!(names.squashed(name), [0], "{name}");
         }
         assert_eq!(names.written("CREATE_ISSUE "), [0]);
         assert_eq!(names.written("create issue"), &[] as &[u32]);
-        assert_eq!(names.namespace("GitHub"), [0]);
+        assert_eq!(names.place("GitHub"), [0]);
+        assert_eq!(names.place("hub prod"), [0]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What a query says: its words, what else each may mean, and how it reads as a whole.
 
+use crate::doc::head;
 use crate::glossary::{english, from_chinese};
-use crate::index::{Index, head};
+use crate::index::Index;
 use crate::limits;
 use crate::names::is_identifier;
 use crate::sight::Sight;
@@ -61,6 +62,8 @@ pub(crate) struct Reading {
     pub(crate) unmatched: Vec<String>,
     /// Names as programs write them.
     pub(crate) identifiers: Vec<String>,
+    /// Words and pairs of neighbours, any of which may name a namespace.
+    pub(crate) places: Vec<String>,
 }
 
 /// What a filler weighs in the meaning of a sentence.
@@ -73,7 +76,7 @@ pub(crate) fn read(index: &Index, sight: &Sight, query: &str) -> Reading {
     let telling = spoken.iter().filter(|run| !is_filler(&run.to_lowercase())).count();
     let only_fillers = telling == 0;
     let ear = Ear { index, sight, is_long: telling > limits::SYNONYMS_WORDS_MAX };
-    let mut reading = Reading::default();
+    let mut reading = Reading { places: places(&spoken), ..Reading::default() };
     for run in spoken.into_iter().take(limits::QUERY_WORDS_MAX * 2) {
         if !only_fillers && is_filler(&run.to_lowercase()) {
             reading.texts.push((run.to_owned(), FILLER_MEANS));
@@ -98,7 +101,7 @@ struct Ear<'i> {
     is_long: bool,
 }
 
-impl<'i> Ear<'i> {
+impl Ear<'_> {
     /// One run of letters and digits: its parts, and whether any of them is known.
     fn hear(&self, run: &str, reading: &mut Reading) {
         let mut found = false;
@@ -131,16 +134,17 @@ impl<'i> Ear<'i> {
         if let Some(english) = english(word) {
             return (self.with_synonyms(english, Via::Translation), Some(english.to_owned()));
         }
-        if !own.is_empty() || self.index.table.knows(word) {
+        if !own.is_empty() || self.index.table().knows(word) {
             return (own, None);
         }
         let spellings = self.spellings(word);
-        let senses = spellings.iter().map(|spelling| Sense {
-            stem: stem(spelling).into_owned(),
+        let meant = spellings.first().map(|(_, text)| text.clone());
+        let senses = spellings.into_iter().map(|(stem, _)| Sense {
+            stem,
             weight: Via::Spelling.weight(),
             via: Via::Spelling,
         });
-        (senses.collect(), spellings.first().map(|spelling| (*spelling).to_owned()))
+        (senses.collect(), meant)
     }
 
     /// The word itself first, where it is known.
@@ -163,15 +167,37 @@ impl<'i> Ear<'i> {
         is_known.then_some(own).into_iter().chain(others).collect()
     }
 
-    /// Visible words one slip away, the most common first.
-    fn spellings(&self, word: &str) -> Vec<&'i str> {
-        let holders = |other: &str| self.sight.holders(self.index.postings(&stem(other)));
-        let near = self.index.spellings.near(word).into_iter();
-        let mut counted: Vec<(usize, &str)> =
-            near.map(|other| (holders(other), other)).filter(|(holders, _)| *holders > 0).collect();
-        counted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        counted.into_iter().take(limits::SPELLINGS_MAX).map(|(_, other)| other).collect()
+    /// Visible words one slip away, folded and as a reader would write them, the most common first.
+    ///
+    /// Looked for among English words and among the folded words of the documents. Words as the
+    /// documents write them would tell of hidden ones: a hidden `issues` would lead a slip to a
+    /// visible `issue`.
+    fn spellings(&self, word: &str) -> Vec<(String, String)> {
+        let english = self.index.table().near(word).into_iter();
+        let english = english.map(|other| (stem(other).into_owned(), other.to_owned()));
+        let folded = stem(word);
+        let listed = self.index.spellings().near(&folded).into_iter();
+        let listed = listed.map(|other| (other.to_owned(), other.to_owned()));
+        let counted = english
+            .chain(listed)
+            .map(|(stem, text)| (self.sight.holders(self.index.postings(&stem)), stem, text));
+        let mut counted: Vec<(usize, String, String)> =
+            counted.filter(|(holders, ..)| *holders > 0).collect();
+        counted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        counted.dedup_by(|a, b| a.1 == b.1);
+        counted.truncate(limits::SPELLINGS_MAX);
+        counted.into_iter().map(|(_, stem, text)| (stem, text)).collect()
     }
+}
+
+fn places(spoken: &[&str]) -> Vec<String> {
+    let spoken = || spoken.iter().take(limits::QUERY_WORDS_MAX);
+    let pairs = spoken().zip(spoken().skip(1)).map(|(one, next)| format!("{one}{next}"));
+    let mut places: Vec<String> =
+        spoken().map(|word| (*word).to_owned()).chain(pairs).map(|p| p.to_lowercase()).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 fn parts(run: &str) -> Vec<(String, Via)> {

@@ -6,8 +6,10 @@
 //! on words more the larger the catalogue is, where words are the weaker of the two.
 
 use crate::index::Index;
+use crate::outside::from_outside;
+use crate::part::real;
 use crate::query::{Reading, read};
-use crate::score::{coverage, places_of, score};
+use crate::score::{Scores, coverage, places_of, score};
 use crate::sight::Sight;
 
 /// A query and who asks it.
@@ -18,7 +20,15 @@ pub struct Ask<'a> {
     /// Documents the caller may see.
     pub allowed: &'a dyn Fn(usize) -> bool,
     /// How often this caller used a document; decides between scores that are nearly the same.
-    pub counts: Option<&'a dyn Fn(usize) -> u32>,
+    pub uses: Option<&'a dyn Fn(usize) -> u32>,
+    /// The query's vector, of the kind the index got with `with_meanings`.
+    pub meaning: Option<&'a [f32]>,
+}
+
+impl<'a> Ask<'a> {
+    pub fn new(query: &'a str, top_k: usize, allowed: &'a dyn Fn(usize) -> bool) -> Self {
+        Self { query, top_k, allowed, uses: None, meaning: None }
+    }
 }
 
 impl std::fmt::Debug for Ask<'_> {
@@ -29,7 +39,7 @@ impl std::fmt::Debug for Ask<'_> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Position in the slice the index was built from.
+    /// Position among the documents of the index.
     pub doc: usize,
     /// Up to one for likeness; a document that was named outright has more.
     pub score: f64,
@@ -48,6 +58,8 @@ pub struct Ranking {
 /// Of queries nothing answers, two in three fall below; of those with an answer, one in fifteen.
 /// `bench search` has the curve.
 pub(crate) const FITS_MIN: f32 = 0.30;
+/// Documents that are looked at more closely.
+const LEADING: usize = 64;
 
 impl Index {
     /// The `top_k` best documents among those `allowed` lets through.
@@ -55,48 +67,75 @@ impl Index {
     /// A document whose name is the query, in any case or rendering, comes first whatever else
     /// matches.
     pub fn rank(&self, query: &str, top_k: usize, allowed: &dyn Fn(usize) -> bool) -> Ranking {
-        self.ask(&Ask { query, top_k, allowed, counts: None })
+        self.ask(&Ask::new(query, top_k, allowed))
     }
 
     pub fn ask(&self, ask: &Ask<'_>) -> Ranking {
-        let sight = Sight::new(self, ask.allowed);
-        let reading = read(self, &sight, ask.query);
-        let scores = score(self, &sight, ask.query, &reading);
-        let mut found = in_order(self, &reading, scores.found(&sight), ask.top_k);
-        let fits = found.first().is_some_and(|(best, _)| *best >= FITS_MIN);
-        if let Some(counts) = ask.counts {
-            nudge(&mut found, counts);
-        }
+        let weighed = weigh(self, ask);
+        let mut found = weighed.found;
         found.truncate(ask.top_k);
-        let hits =
-            found.into_iter().map(|(score, doc)| Hit { doc: place(doc), score: score.into() });
-        Ranking { hits: hits.collect(), unmatched: reading.unmatched, fits }
+        let hits = found.into_iter().map(|(score, doc)| Hit { doc: at(doc), score: score.into() });
+        Ranking { hits: hits.collect(), unmatched: weighed.reading.unmatched, fits: weighed.fits }
     }
 }
 
-/// The leading documents with what their names add, in order; then, where more are wanted, the
-/// others in theirs.
+/// All that a ranking and its explanation are made of.
+pub(crate) struct Weighed {
+    pub(crate) reading: Reading,
+    pub(crate) scores: Scores,
+    /// In order, at least as many as were asked for where there are.
+    pub(crate) found: Vec<(f32, u32)>,
+    pub(crate) fits: bool,
+}
+
+pub(crate) fn weigh(index: &Index, ask: &Ask<'_>) -> Weighed {
+    let sight = Sight::new(index, ask.allowed);
+    let reading = read(index, &sight, ask.query);
+    let mut scores = score(index, &sight, ask.query, &reading);
+    let mut found = in_order(index, &reading, scores.found(&sight), ask);
+    // The line was drawn for the built-in table.
+    let best = found.first().map(|(best, doc)| best - used(ask, *doc));
+    let fits = best.is_some_and(|best| best >= FITS_MIN);
+    let outside =
+        ask.meaning.and_then(|vector| from_outside(index, &sight, vector, &scores.meaning));
+    if let Some(meaning) = outside {
+        scores.meaning = meaning;
+        found = in_order(index, &reading, scores.found(&sight), ask);
+    }
+    Weighed { reading, scores, found, fits }
+}
+
+/// What having been used adds: less than `NEARLY_THE_SAME` however often it was.
+pub(crate) fn used(ask: &Ask<'_>, doc: u32) -> f32 {
+    const NEARLY_THE_SAME: f32 = 0.01;
+    const HALF_AT: f32 = 3.0;
+    let uses = ask.uses.map_or(0, |uses| uses(at(doc)));
+    let uses = real(usize::try_from(uses.min(1_000)).unwrap_or_default());
+    NEARLY_THE_SAME * uses / (uses + HALF_AT)
+}
+
+/// The leading documents with what their names and their use add, in order; then, where more are
+/// wanted, the others in theirs.
 ///
 /// A common word in a short name should decide between neighbours, not lift strangers, so only
 /// leaders get it. What is added is never less than nothing, so no other overtakes a leader.
-pub(crate) fn in_order(
+fn in_order(
     index: &Index,
     reading: &Reading,
     mut found: Vec<(f32, u32)>,
-    wanted: usize,
+    ask: &Ask<'_>,
 ) -> Vec<(f32, u32)> {
-    const LEADING: usize = 64;
     if found.len() > LEADING {
         found.select_nth_unstable_by(LEADING, order);
     }
-    if wanted <= LEADING {
+    if ask.top_k <= LEADING {
         found.truncate(LEADING);
     }
     let leading = LEADING.min(found.len());
     let (leaders, others) = found.split_at_mut(leading);
     let places = places_of(index, &reading.words);
     for (score, doc) in &mut *leaders {
-        *score += coverage(index, &places, *doc);
+        *score += coverage(index, &places, *doc) + used(ask, *doc);
     }
     leaders.sort_unstable_by(order);
     others.sort_unstable_by(order);
@@ -108,16 +147,8 @@ fn order(a: &(f32, u32), b: &(f32, u32)) -> std::cmp::Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
 
-fn place(doc: u32) -> usize {
+pub(crate) fn at(doc: u32) -> usize {
     usize::try_from(doc).unwrap_or(usize::MAX)
-}
-
-/// Among scores that are nearly the same, what was used more goes first.
-fn nudge(found: &mut [(f32, u32)], counts: &dyn Fn(usize) -> u32) {
-    const STEP: f32 = 0.01;
-    #[expect(clippy::cast_possible_truncation, reason = "scores are small")]
-    let step = |score: f32| (score / STEP).floor() as i32;
-    found.sort_by_key(|(score, doc)| std::cmp::Reverse((step(*score), counts(place(*doc)))));
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The score of every document: the part of words, the part of meaning, and what was named.
 
+use crate::doc::Field;
 use crate::embed::{Needle, embed};
-use crate::index::{Field, Index, Posting, find, real};
+use crate::index::{Index, find};
 use crate::names::is_identifier;
+use crate::part::{Posting, real};
 use crate::query::{Reading, Sense, Via, Word};
 use crate::sight::Sight;
 
@@ -64,7 +66,7 @@ pub(crate) fn places_of<'i>(index: &'i Index, words: &[Word]) -> Places<'i> {
 pub(crate) fn coverage(index: &Index, places: &Places<'_>, doc: u32) -> f32 {
     const COVERED: f32 = 0.08;
     let said: f32 = places.iter().map(|senses| in_name(senses, doc)).sum();
-    let label = usize::try_from(doc).ok().and_then(|doc| index.labels.get(doc));
+    let label = usize::try_from(doc).ok().and_then(|doc| index.label(doc));
     label.map_or(0.0, |label| COVERED * (said / label.name_words.max(1.0)).min(1.0))
 }
 
@@ -128,7 +130,7 @@ fn add_word(
     let postings = index.postings(&first.stem);
     if others.is_empty() {
         for (place, posting) in places(postings, earned) {
-            *place += first.weight * own * posting.earned;
+            *place += first.weight * own * posting.earned();
         }
         return own;
     }
@@ -139,7 +141,7 @@ fn add_word(
             if *place <= 0.0 {
                 touched.push(posting.doc);
             }
-            *place = place.max(worth * posting.earned);
+            *place = place.max(worth * posting.earned());
         }
     }
     for doc in touched {
@@ -171,22 +173,20 @@ fn rarity(index: &Index, sight: &Sight, sense: &Sense) -> f32 {
 
 fn by_meaning(index: &Index, reading: &Reading) -> Vec<f32> {
     let texts = reading.texts.iter().map(|(text, weight)| (text.as_str(), *weight));
-    let needle = Needle::new(&embed(&index.table, texts));
+    let needle = Needle::new(&embed(index.table(), texts));
     if needle.is_nothing() {
         return vec![0.0; index.len()];
     }
-    index.vectors.cosines(&needle).collect()
+    index.cosines(&needle)
 }
 
 fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<f32> {
-    let within = reading.identifiers.iter().map(|name| (index.names.squashed(name), NAMED_WITHIN));
-    let mut said: Vec<&str> = reading.texts.iter().map(|(text, _)| text.as_str()).collect();
-    said.sort_unstable();
-    said.dedup();
-    let spaces = said.into_iter().map(|word| (index.names.namespace(word), NAMESPACE_SAID));
+    let within =
+        reading.identifiers.iter().map(|name| (index.names().squashed(name), NAMED_WITHIN));
+    let spaces = reading.places.iter().map(|said| (index.names().place(said), NAMESPACE_SAID));
     let whole = [
-        (index.names.written(query), NAMED_AS_WRITTEN),
-        (index.names.squashed(query), NAMED_SQUASHED),
+        (index.names().written(query), NAMED_AS_WRITTEN),
+        (index.names().squashed(query), NAMED_SQUASHED),
     ];
     let mut lifts = Vec::new();
     for (docs, by) in whole.into_iter().chain(within).chain(spaces) {

@@ -1,7 +1,8 @@
 //! What the caller may see, and how rare a word is among just that.
 
-use crate::index::{Index, Posting};
+use crate::index::Index;
 use crate::log::ln;
+use crate::part::Posting;
 
 pub(crate) struct Sight {
     visible: Vec<bool>,

@@ -1,6 +1,6 @@
 //! Words one slip away from a word: a letter missing, added, changed, or two swapped.
 
-/// Every indexed word under itself and under itself less one letter.
+/// Every known word under itself and under itself less one letter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spellings {
     words: Vec<Box<str>>,
@@ -11,9 +11,8 @@ pub(crate) struct Spellings {
 const WORD_BYTES: std::ops::RangeInclusive<usize> = 4..=24;
 
 impl Spellings {
-    pub(crate) fn new<'a>(words: impl Iterator<Item = &'a String>) -> Self {
-        let mut kept: Vec<Box<str>> =
-            words.filter(|word| is_plain(word)).map(|word| Box::from(word.as_str())).collect();
+    pub(crate) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        let mut kept: Vec<Box<str>> = words.filter(|word| is_plain(word)).map(Box::from).collect();
         kept.sort_unstable();
         let numbered = (0_u32..).zip(&kept);
         let mut near: Vec<(u64, u32)> =
@@ -22,7 +21,7 @@ impl Spellings {
         Self { words: kept, near }
     }
 
-    /// Indexed words one slip from this one, in order of the alphabet.
+    /// Known words one slip from this one, in order of the alphabet.
     pub(crate) fn near(&self, word: &str) -> Vec<&str> {
         if !is_plain(word) {
             return Vec::new();
@@ -64,7 +63,7 @@ mod tests {
     #[test]
     fn one_slip_is_seen_through() {
         let words = ["weather", "leather", "refund", "list"].map(str::to_owned);
-        let spellings = Spellings::new(words.iter());
+        let spellings = Spellings::new(words.iter().map(String::as_str));
         let check =
             |word: &str, expected: &[&str]| assert_eq!(spellings.near(word), expected, "{word}");
         check("wether", &["weather"]);

@@ -1,13 +1,14 @@
 //! A static embedding table: one small vector a token, the built-in one or one in the model2vec
-//! format. Bytes come from the caller; an endpoint that embeds would be another crate's work and
-//! would hand its vectors over instead of a table.
+//! format. Bytes come from the caller; an endpoint that embeds is another crate's work.
 
 use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::embed::embed;
 use crate::limits;
+use crate::spelling::Spellings;
 use crate::wordpiece::Vocabulary;
 
 mod tensors;
@@ -23,8 +24,11 @@ pub struct Table {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) dims: usize,
     cells: Vec<i8>,
-    /// Per row: what a cell is worth, times the weight of the token.
+    /// The row of each token.
+    places: Vec<usize>,
+    /// Per token: what a cell is worth, times its weight.
     worth: Vec<f32>,
+    spellings: Spellings,
 }
 
 impl Table {
@@ -34,7 +38,9 @@ impl Table {
             let vocabulary = include_str!("../model/vocab.txt").lines().zip(0_u32..);
             let tensors = include_bytes!("../model/model.safetensors");
             // A test proves these bytes good; an empty table would leave ranking to words alone.
-            Arc::new(Table::new(tensors, Vocabulary::new(vocabulary)).unwrap_or_default())
+            let table = Table::new(tensors, Vocabulary::new(vocabulary)).unwrap_or_default();
+            let spellings = Spellings::new(table.vocabulary.words());
+            Arc::new(Table { spellings, ..table })
         });
         Arc::clone(&BUILTIN)
     }
@@ -43,14 +49,17 @@ impl Table {
     pub fn from_model2vec(safetensors: &[u8], tokenizer_json: &[u8]) -> Result<Self, TableError> {
         let tokenizer: Value = serde_json::from_slice(tokenizer_json)
             .map_err(|error| TableError(format!("`tokenizer.json` is no JSON: {error}")))?;
-        let pieces = tokenizer
-            .pointer("/model/vocab")
-            .and_then(Value::as_object)
-            .ok_or_else(|| TableError("`tokenizer.json` has no WordPiece vocabulary".to_owned()))?;
+        let pieces = pieces(&tokenizer)?;
         let rows = pieces
             .iter()
             .filter_map(|(piece, row)| Some((piece.as_str(), u32::try_from(row.as_u64()?).ok()?)));
-        Self::new(safetensors, Vocabulary::new(rows))
+        // In this format a word without pieces counts as not there.
+        Self::new(safetensors, Vocabulary::new(rows).without_unknown())
+    }
+
+    /// The vector of a text, of length one; of zeros where no word is known.
+    pub fn embed(&self, text: &str) -> Vec<f32> {
+        embed(self, std::iter::once((text, 1.0)))
     }
 
     pub fn dims(&self) -> usize {
@@ -60,6 +69,13 @@ impl Table {
     /// Whether a lower-case word stands in the table as one piece.
     pub(crate) fn knows(&self, word: &str) -> bool {
         self.vocabulary.knows(word)
+    }
+
+    /// Words of the built-in table one slip away from this one, the most common first.
+    pub(crate) fn near(&self, word: &str) -> Vec<&str> {
+        let mut near = self.spellings.near(word);
+        near.sort_by_key(|other| self.vocabulary.row(other));
+        near
     }
 
     /// Adds a text's tokens to a sum, each `weight` times.
@@ -78,20 +94,40 @@ impl Table {
         let (rows, dims) = tensors.shape("embeddings")?;
         let (cells, scales) = tensors.cells("embeddings", dims)?;
         let scales = tensors.floats("scales")?.unwrap_or(scales);
-        let weights = tensors.floats("weights")?.unwrap_or_else(|| vec![1.0; rows]);
-        let fits = cells.len() == rows.saturating_mul(dims) && scales.len() == rows;
-        if !(1..=limits::DIMS_MAX).contains(&dims) || !fits || weights.len() != rows {
+        let places = tensors.places("mapping")?.unwrap_or_else(|| (0..rows).collect());
+        let weights = tensors.floats("weights")?.unwrap_or_else(|| vec![1.0; places.len()]);
+        let fits = cells.len() == rows.saturating_mul(dims)
+            && scales.len() == rows
+            && weights.len() == places.len()
+            && places.iter().all(|place| *place < rows);
+        if !(1..=limits::DIMS_MAX).contains(&dims) || !fits {
             return Err(TableError("the tensors' shapes do not fit each other".to_owned()));
         }
-        let worth = scales.iter().zip(&weights).map(|(scale, weight)| scale * weight).collect();
-        Ok(Self { vocabulary, dims, cells, worth })
+        let scale = |place: &usize| scales.get(*place).copied().unwrap_or_default();
+        let worth = places.iter().zip(&weights).map(|(at, weight)| scale(at) * weight).collect();
+        let spellings = Spellings::default();
+        Ok(Self { vocabulary, dims, cells, places, worth, spellings })
     }
 
-    fn row(&self, row: u32) -> Option<(&[i8], f32)> {
-        let row = usize::try_from(row).ok()?;
-        let start = row.checked_mul(self.dims)?;
-        Some((self.cells.get(start..start.checked_add(self.dims)?)?, *self.worth.get(row)?))
+    fn row(&self, token: u32) -> Option<(&[i8], f32)> {
+        let token = usize::try_from(token).ok()?;
+        let start = self.places.get(token)?.checked_mul(self.dims)?;
+        Some((self.cells.get(start..start.checked_add(self.dims)?)?, *self.worth.get(token)?))
     }
+}
+
+/// The vocabulary, if texts are cut up as we do it.
+fn pieces(tokenizer: &Value) -> Result<&serde_json::Map<String, Value>, TableError> {
+    let word = |pointer: &str| tokenizer.pointer(pointer).and_then(Value::as_str);
+    let kind = word("/model/type").unwrap_or("WordPiece");
+    let pieces = tokenizer.pointer("/model/vocab").and_then(Value::as_object);
+    let Some(pieces) = pieces.filter(|_| kind == "WordPiece") else {
+        return Err(TableError("`tokenizer.json` has no WordPiece vocabulary".to_owned()));
+    };
+    if tokenizer.pointer("/normalizer/lowercase") == Some(&Value::Bool(false)) {
+        return Err(TableError("`tokenizer.json` tells upper from lower case".to_owned()));
+    }
+    Ok(pieces)
 }
 
 #[cfg(test)]

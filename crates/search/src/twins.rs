@@ -1,6 +1,7 @@
 //! Hits that are nearly the same, and one line on how they differ.
 
-use crate::index::{Index, Label};
+use crate::index::Index;
+use crate::part::Label;
 use crate::rank::Hit;
 
 /// A hit that an earlier hit can stand for.
@@ -30,11 +31,11 @@ impl Index {
 
     fn alike(&self, one: usize, other: usize) -> bool {
         const SAME_MEANING: f32 = 0.97;
-        self.vectors.between(one, other) >= SAME_MEANING
+        self.between(one, other) >= SAME_MEANING
     }
 
     fn differ(&self, one: usize, other: usize) -> String {
-        let Some((one, other)) = self.labels.get(one).zip(self.labels.get(other)) else {
+        let Some((one, other)) = self.label(one).zip(self.label(other)) else {
             return String::new();
         };
         let mut lines = Vec::new();

@@ -28,6 +28,20 @@ impl Vocabulary {
         vocabulary
     }
 
+    /// Leaves out words that are no pieces, instead of counting them all as one.
+    pub(crate) fn without_unknown(self) -> Self {
+        Self { unknown: None, ..self }
+    }
+
+    /// Pieces that can stand alone.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.starts.keys().map(AsRef::as_ref)
+    }
+
+    pub(crate) fn row(&self, word: &str) -> Option<u32> {
+        self.starts.get(word).copied()
+    }
+
     /// Whether a lower-case word is one piece.
     pub(crate) fn knows(&self, word: &str) -> bool {
         self.starts.contains_key(word)

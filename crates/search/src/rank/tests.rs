@@ -65,34 +65,100 @@ fn ties_keep_the_order_of_the_documents() {
     assert_eq!(order(&[doc("note", ""), doc("note", ""), doc("note", "")], "notes"), [0, 1, 2]);
 }
 
-const VOCABULARY: &[&str] = &["read", "write", "file", "issue", "issues", "the", "GitHub", "s3"];
+const VOCABULARY: &[&str] = &[
+    "read", "reads", "write", "file", "folder", "issue", "issues", "issueing", "the", "GitHub",
+    "s3", "kubernet", "zomato", "zomatos",
+];
+/// What a caller may type: the same, misspelt, in other languages, or by namespace.
+const SPOKEN: &[&str] = &[
+    "raed",
+    "fiel",
+    "isue",
+    "issuess",
+    "isssue",
+    "kubernets",
+    "zomatto",
+    "zomatosx",
+    "datei",
+    "lösche",
+    "删除文件",
+    "crm",
+    "google drive",
+    "directory",
+    "ticket",
+    "is",
+    "read_file",
+];
+
+#[derive(Clone, Debug)]
+struct Row {
+    name: String,
+    about: String,
+    namespace: &'static str,
+    params: Vec<&'static str>,
+    is_seen: bool,
+}
+
+prop_compose! {
+    fn row()(
+        name in text(),
+        about in text(),
+        namespace in prop::sample::select(&["crm", "google_drive", "issues", ""][..]),
+        params in prop::collection::vec(prop::sample::select(VOCABULARY), 0..3),
+        is_seen in any::<bool>(),
+    ) -> Row {
+        Row { name, about, namespace, params, is_seen }
+    }
+}
+
+fn query() -> impl Strategy<Value = String> {
+    let words = [VOCABULARY, SPOKEN].concat();
+    prop::collection::vec(prop::sample::select(words), 0..6).prop_map(|words| words.join(" "))
+}
 
 fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(VOCABULARY), 0..6).prop_map(|words| words.join("_"))
 }
 
 prop_compose! {
-    fn world()(rows in prop::collection::vec((text(), text(), any::<bool>()), 0..12), query in text())
-        -> (Vec<(String, String, bool)>, String) {
-        (rows, query.replace('_', " "))
+    fn world()(rows in prop::collection::vec(row(), 0..12), query in query())
+        -> (Vec<Row>, String) {
+        (rows, query)
     }
 }
 
-fn docs<'a>(rows: impl Iterator<Item = &'a (String, String, bool)>) -> Vec<Doc<'a>> {
-    rows.map(|(name, description, _)| doc(name, description)).collect()
+fn docs<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Doc<'a>> {
+    let docs = rows.map(|row| Doc {
+        namespace: row.namespace,
+        params: row.params.clone(),
+        ..doc(&row.name, &row.about)
+    });
+    docs.collect()
 }
 
 proptest! {
-    /// A hidden document leaves no trace: the ranking is that of an index which never had it.
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// A hidden document leaves no trace: every answer is that of an index which never had it.
     #[test]
     fn hidden_documents_have_no_influence((rows, query) in world()) {
         let whole = Index::build(&docs(rows.iter()));
-        let seen = whole.rank(&query, 50, &|doc| rows[doc].2);
-        let alone = Index::build(&docs(rows.iter().filter(|row| row.2))).rank(&query, 50, &everyone);
-        let kept: Vec<usize> = (0..rows.len()).filter(|doc| rows[*doc].2).collect();
-        let moved = alone.hits.iter().map(|hit| Hit { doc: kept[hit.doc], score: hit.score });
-        prop_assert_eq!(seen.hits, moved.collect::<Vec<_>>());
-        prop_assert_eq!(seen.unmatched, alone.unmatched);
+        let alone = Index::build(&docs(rows.iter().filter(|row| row.is_seen)));
+        let kept: Vec<usize> = (0..rows.len()).filter(|doc| rows[*doc].is_seen).collect();
+        let sees = |doc: usize| rows[doc].is_seen;
+        let mut lone = alone.rank(&query, 50, &everyone);
+        let mut told = alone.explain(&Ask::new(&query, 50, &everyone));
+        let mut twins = alone.twins(&lone.hits);
+        for doc in lone.hits.iter_mut().map(|hit| &mut hit.doc)
+            .chain(told.iter_mut().map(|why| &mut why.doc))
+            .chain(twins.iter_mut().flat_map(|twin| [&mut twin.doc, &mut twin.of]))
+        {
+            *doc = kept[*doc];
+        }
+        let seen = whole.rank(&query, 50, &sees);
+        prop_assert_eq!(&seen, &lone);
+        prop_assert_eq!(whole.explain(&Ask::new(&query, 50, &sees)), told);
+        prop_assert_eq!(whole.twins(&seen.hits), twins);
     }
 
     #[test]

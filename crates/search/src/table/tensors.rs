@@ -49,15 +49,42 @@ impl<'a> Tensors<'a> {
             "F32" => {
                 bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
             }
+            #[expect(clippy::cast_possible_truncation, reason = "weights need no more")]
+            "F64" => {
+                let eights = bytes.as_chunks::<8>().0.iter();
+                eights.map(|eight| f64::from_le_bytes(*eight) as f32).collect()
+            }
             "F16" => {
                 bytes.as_chunks::<2>().0.iter().map(|two| half(u16::from_le_bytes(*two))).collect()
             }
-            other => return Err(TableError(format!("`{name}` holds `{other}`, not F32 or F16"))),
+            other => {
+                return Err(TableError(format!("`{name}` holds `{other}`, not F64, F32 or F16")));
+            }
         };
         if read.iter().any(|number| !number.is_finite()) {
             return Err(TableError(format!("`{name}` holds numbers that are not finite")));
         }
         Ok(Some(read))
+    }
+
+    /// Row numbers, as models whose tokens share rows have them.
+    pub(super) fn places(&self, name: &str) -> Result<Option<Vec<usize>>, TableError> {
+        if self.header.get(name).is_none() {
+            return Ok(None);
+        }
+        let bytes = self.bytes(name)?;
+        let read: Vec<i64> = match self.kind(name) {
+            "I64" => {
+                bytes.as_chunks::<8>().0.iter().map(|eight| i64::from_le_bytes(*eight)).collect()
+            }
+            "I32" => {
+                let fours = bytes.as_chunks::<4>().0.iter();
+                fours.map(|four| i64::from(i32::from_le_bytes(*four))).collect()
+            }
+            other => return Err(TableError(format!("`{name}` holds `{other}`, not I64 or I32"))),
+        };
+        // What is below zero lies outside of every table.
+        Ok(Some(read.into_iter().map(|at| usize::try_from(at).unwrap_or(usize::MAX)).collect()))
     }
 
     fn kind(&self, name: &str) -> &str {

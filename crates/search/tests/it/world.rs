@@ -73,6 +73,7 @@ fn doc(tool: &Value) -> Doc<'_> {
         name: text(tool, "name"),
         title: tool["title"].as_str(),
         namespace: text(tool, "server"),
+        upstream: "",
         description: text(tool, "description"),
         params: params().map(|(name, _)| name.as_str()).collect(),
         param_texts: params().map(|(_, schema)| text(schema, "description")).collect(),

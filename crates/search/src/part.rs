@@ -1,0 +1,219 @@
+//! What is known of one upstream's documents before a query comes: words, names, meanings.
+//!
+//! Everything here hangs on the part's own documents and nothing else: field lengths are held
+//! against fixed ones, not against a catalogue's averages. So a part that did not change can stand
+//! in the next index as it is, and a hidden document has no influence on another's share.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::doc::{Doc, FIELDS, head};
+use crate::embed::{Vectors, embed};
+use crate::limits;
+use crate::names::{Name, names_of};
+use crate::table::Table;
+use crate::words::{each_word, is_filler, spaced, stem};
+
+/// Documents read once, to be put into an index together with others.
+#[derive(Debug)]
+pub struct Part {
+    pub(crate) labels: Vec<Label>,
+    pub(crate) vectors: Vectors,
+    pub(crate) names: Vec<Name>,
+    /// Folded words, each with the end of its run in `postings`.
+    stems: Vec<(Arc<str>, usize)>,
+    /// Documents are counted from the part's own first.
+    postings: Vec<Posting>,
+}
+
+/// What tells two documents apart to a reader.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Label {
+    pub(crate) name: Box<str>,
+    pub(crate) namespace: Box<str>,
+    pub(crate) params: Box<[Box<str>]>,
+    /// Different words of the name.
+    pub(crate) name_words: f32,
+}
+
+/// One word in one document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posting {
+    pub(crate) doc: u32,
+    earned: u16,
+    /// Bits of the fields the word stands in.
+    pub(crate) fields: u8,
+}
+
+/// In the order of `Field::ALL`.
+const WEIGHTS: [f32; FIELDS] = [2.0, 2.0, 1.0, 2.0, 0.5, 0.5];
+/// Words a field has when it is terse; more words and each counts less.
+const TERSE: [f32; FIELDS] = [1.05, 0.45, 6.6, 0.9, 1.2, 7.5];
+const LENGTH_MATTERS: f32 = 0.6;
+const SATURATION: f32 = 1.2;
+const NAME_MEANS: f32 = 1.25;
+const NAMESPACE_MEANS: f32 = 1.5;
+const PARAMS_MEAN: f32 = 0.5;
+const EARNED_STEPS: f32 = 65_535.0;
+
+impl Part {
+    pub fn build(docs: &[Doc<'_>]) -> Self {
+        let table = Table::builtin();
+        let mut vectors = Vectors::new(table.dims(), docs.len());
+        let (mut shelf, mut names) = (Shelf::default(), Vec::new());
+        for (number, doc) in (0_u32..).zip(docs) {
+            vectors.push(&meaning(&table, doc));
+            shelf.put(number, doc);
+            names.extend(names_of(number, doc));
+        }
+        let (stems, postings) = shelf.flat();
+        Self { labels: docs.iter().map(label).collect(), vectors, names, stems, postings }
+    }
+
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Folded words with their postings.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (&Arc<str>, &[Posting])> {
+        let starts = std::iter::once(0).chain(self.stems.iter().map(|(_, end)| *end));
+        let rows = self.stems.iter().zip(starts);
+        rows.map(|((stem, end), start)| (stem, self.postings.get(start..*end).unwrap_or_default()))
+    }
+}
+
+impl Posting {
+    fn new(doc: u32, counts: &[f32; FIELDS], lengths: &[usize; FIELDS]) -> Self {
+        let (mut frequency, mut fields) = (0.0, 0);
+        let rows = counts.iter().zip(lengths).zip(TERSE.iter().zip(WEIGHTS)).enumerate();
+        for (field, ((count, length), (terse, weight))) in rows.filter(|row| *row.1.0.0 > 0.0) {
+            let stretch = 1.0 - LENGTH_MATTERS + LENGTH_MATTERS * real(*length) / terse;
+            frequency += weight * count / stretch;
+            fields |= 1 << field;
+        }
+        let earned = frequency / (SATURATION + frequency) * EARNED_STEPS;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 65535")]
+        Self { doc, earned: earned.round() as u16, fields }
+    }
+
+    /// Between zero and one: how much of the word's rarity the document earns.
+    pub(crate) fn earned(self) -> f32 {
+        f32::from(self.earned) * (1.0 / EARNED_STEPS)
+    }
+
+    pub(crate) fn moved(self, by: u32) -> Self {
+        Self { doc: self.doc.saturating_add(by), ..self }
+    }
+}
+
+/// The inverted index while it grows.
+#[derive(Default)]
+struct Shelf {
+    /// Words as written, each with its term; fillers have none.
+    surfaces: HashMap<String, Option<u32>>,
+    terms: HashMap<Arc<str>, u32>,
+    stems: Vec<Arc<str>>,
+    postings: Vec<Vec<Posting>>,
+}
+
+impl Shelf {
+    fn put(&mut self, number: u32, doc: &Doc<'_>) {
+        let fields = doc.fields().map(|texts| self.terms_of(&texts));
+        let lengths = fields.each_ref().map(Vec::len);
+        let mut counts: Vec<(u32, [f32; FIELDS])> = Vec::new();
+        let rows = fields.into_iter().enumerate();
+        let mut flat: Vec<(u32, usize)> = rows
+            .flat_map(|(field, terms)| terms.into_iter().map(move |term| (term, field)))
+            .collect();
+        flat.sort_unstable();
+        for (term, field) in flat {
+            if counts.last().is_none_or(|last| last.0 != term) {
+                counts.push((term, [0.0; FIELDS]));
+            }
+            let count = counts.last_mut().and_then(|last| last.1.get_mut(field));
+            if let Some(count) = count {
+                *count += 1.0;
+            }
+        }
+        for (term, counts) in counts {
+            let posting = Posting::new(number, &counts, &lengths);
+            let place = usize::try_from(term).ok().and_then(|term| self.postings.get_mut(term));
+            if let Some(postings) = place {
+                postings.push(posting);
+            }
+        }
+    }
+
+    fn terms_of(&mut self, texts: &[&str]) -> Vec<u32> {
+        let mut terms = Vec::new();
+        for text in texts {
+            each_word(text, &mut |word| terms.extend(self.term(word)));
+        }
+        terms
+    }
+
+    fn term(&mut self, word: &str) -> Option<u32> {
+        if let Some(known) = self.surfaces.get(word) {
+            return *known;
+        }
+        let term = (!is_filler(word)).then(|| self.term_of_stem(&stem(word)));
+        self.surfaces.insert(word.to_owned(), term);
+        term
+    }
+
+    fn term_of_stem(&mut self, stem: &str) -> u32 {
+        if let Some(term) = self.terms.get(stem) {
+            return *term;
+        }
+        let term = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
+        let stem: Arc<str> = stem.into();
+        self.postings.push(Vec::new());
+        self.stems.push(Arc::clone(&stem));
+        self.terms.insert(stem, term);
+        term
+    }
+
+    fn flat(self) -> (Vec<(Arc<str>, usize)>, Vec<Posting>) {
+        let mut all = Vec::with_capacity(self.postings.iter().map(Vec::len).sum());
+        let stems = self.stems.into_iter().zip(self.postings).map(|(stem, postings)| {
+            all.extend(postings);
+            (stem, all.len())
+        });
+        (stems.collect(), all)
+    }
+}
+
+fn meaning(table: &Table, doc: &Doc<'_>) -> Vec<f32> {
+    let (name, namespace) = (spaced(doc.name), spaced(doc.namespace));
+    let params: String = doc.params.iter().map(|param| spaced(param) + " ").collect();
+    let texts = [
+        (name.as_str(), NAME_MEANS),
+        (doc.title.unwrap_or_default(), 1.0),
+        (&namespace, NAMESPACE_MEANS),
+        (head(doc.description, limits::MEANING_CHARS_MAX), 1.0),
+        (head(&params, limits::MEANING_PARAMS_CHARS_MAX), PARAMS_MEAN),
+    ];
+    embed(table, texts.into_iter())
+}
+
+fn label(doc: &Doc<'_>) -> Label {
+    let mut name_words: Vec<String> =
+        spaced(doc.name).to_lowercase().split(' ').map(|word| stem(word).into_owned()).collect();
+    name_words.sort_unstable();
+    name_words.dedup();
+    Label {
+        name_words: real(name_words.len()),
+        name: doc.name.into(),
+        namespace: doc.namespace.into(),
+        params: doc.params.iter().map(|param| Box::from(*param)).collect(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of words and tools are far below 2^23")]
+pub(crate) fn real(count: usize) -> f32 {
+    count as f32
+}
