@@ -1,56 +1,41 @@
 //! Meanings that others made, put on the scale of the built-in table's.
 //!
 //! Cosines of one model lie between 0.7 and 0.9, of another around 0.2. What ranking needs is which
-//! documents stand out, so their mean and spread over what the caller may see are made those the
-//! built-in table has for the same query; then one set of weights holds for all.
+//! documents stand out, so mean and spread over what the caller may see are made those the built-in
+//! table has; then one set of weights, and one line for "nothing fits", holds for all.
 
 use crate::embed::{Needle, unit};
 use crate::index::Index;
 use crate::part::real;
 use crate::sight::Sight;
 
+/// What the built-in table's cosines have over the shared sets, at the median of the queries.
+const MEAN: f32 = 0.15;
+const WIDTH: f32 = 0.12;
+
 /// The likeness of every document to a vector from elsewhere; nothing where the index has no
-/// meanings of that length.
-pub(crate) fn from_outside(
-    index: &Index,
-    sight: &Sight,
-    vector: &[f32],
-    own: &[f32],
-) -> Option<Vec<f32>> {
+/// meanings of that length, or they tell nothing apart.
+pub(crate) fn from_outside(index: &Index, sight: &Sight, vector: &[f32]) -> Option<Vec<f32>> {
     let outside = index.outside.as_ref().filter(|outside| outside.dims() == vector.len())?;
     if vector.iter().any(|x| !x.is_finite()) {
         return None;
     }
     let needle = Needle::new(&unit(vector.to_vec()));
-    if needle.is_nothing() {
+    let mut cosines: Vec<f32> = outside.cosines(&needle).collect();
+    let (mean, width) = spread(&cosines, sight);
+    if width <= f32::EPSILON {
         return None;
     }
-    let cosines: Vec<f32> = outside.cosines(&needle).collect();
-    let (theirs, ours) = (Spread::of(&cosines, sight), Spread::of(own, sight));
-    if theirs.width <= f32::EPSILON {
-        return None;
+    for cosine in &mut cosines {
+        *cosine = (MEAN + (*cosine - mean) / width * WIDTH).clamp(0.0, 1.0);
     }
-    // A query the table knows nothing of has no spread of its own.
-    let stretch = ours.width.max(WIDTH_MIN) / theirs.width;
-    Some(
-        cosines.iter().map(|x| (ours.mean + (x - theirs.mean) * stretch).clamp(0.0, 1.0)).collect(),
-    )
+    Some(cosines)
 }
 
-/// Half of what queries of the shared sets have at the median.
-const WIDTH_MIN: f32 = 0.06;
-
-struct Spread {
-    mean: f32,
-    width: f32,
-}
-
-impl Spread {
-    fn of(values: &[f32], sight: &Sight) -> Self {
-        let seen = || values.iter().zip(sight.all()).filter(|(_, seen)| **seen).map(|(x, _)| *x);
-        let count = real(sight.count.max(1));
-        let mean = seen().fold(0.0, |sum, x| sum + x) / count;
-        let square = seen().fold(0.0, |sum, x| sum + (x - mean) * (x - mean)) / count;
-        Self { mean, width: square.sqrt() }
-    }
+fn spread(values: &[f32], sight: &Sight) -> (f32, f32) {
+    let seen = || values.iter().zip(sight.all()).filter(|(_, seen)| **seen).map(|(x, _)| *x);
+    let count = real(sight.count.max(1));
+    let mean = seen().fold(0.0, |sum, x| sum + x) / count;
+    let square = seen().fold(0.0, |sum, x| sum + (x - mean) * (x - mean)) / count;
+    (mean, square.sqrt())
 }

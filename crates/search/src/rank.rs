@@ -91,17 +91,10 @@ pub(crate) struct Weighed {
 pub(crate) fn weigh(index: &Index, ask: &Ask<'_>) -> Weighed {
     let sight = Sight::new(index, ask.allowed);
     let reading = read(index, &sight, ask.query);
-    let mut scores = score(index, &sight, ask.query, &reading);
-    let mut found = in_order(index, &reading, scores.found(&sight), ask);
-    // The line was drawn for the built-in table.
-    let best = found.first().map(|(best, doc)| best - used(ask, *doc));
-    let fits = best.is_some_and(|best| best >= FITS_MIN);
-    let outside =
-        ask.meaning.and_then(|vector| from_outside(index, &sight, vector, &scores.meaning));
-    if let Some(meaning) = outside {
-        scores.meaning = meaning;
-        found = in_order(index, &reading, scores.found(&sight), ask);
-    }
+    let outside = ask.meaning.and_then(|vector| from_outside(index, &sight, vector));
+    let scores = score(index, &sight, ask.query, &reading, outside);
+    let found = in_order(index, &reading, scores.found(&sight), ask);
+    let fits = found.iter().any(|(score, doc)| score - used(ask, *doc) >= FITS_MIN);
     Weighed { reading, scores, found, fits }
 }
 

@@ -25,10 +25,17 @@ const NAMED_SQUASHED: f32 = 1.0;
 const NAMED_WITHIN: f32 = 0.4;
 const NAMESPACE_SAID: f32 = 0.03;
 
-pub(crate) fn score(index: &Index, sight: &Sight, query: &str, reading: &Reading) -> Scores {
+/// With the meanings given, else with those of the built-in table.
+pub(crate) fn score(
+    index: &Index,
+    sight: &Sight,
+    query: &str,
+    reading: &Reading,
+    meaning: Option<Vec<f32>>,
+) -> Scores {
     Scores {
         words: by_words(index, sight, &reading.words),
-        meaning: by_meaning(index, reading),
+        meaning: meaning.unwrap_or_else(|| by_meaning(index, reading)),
         named: by_name(index, query, reading),
         lean: lean_on_words(sight.count, query, reading),
     }

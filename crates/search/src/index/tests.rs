@@ -55,12 +55,12 @@ const TOLD: [[f32; 2]; 3] = [[0.9, 0.1], [0.1, 0.9], [0.2, 0.8]];
 fn meanings_from_elsewhere_decide_where_the_query_brings_its_own() {
     let index = pets().with_meanings(&TOLD).unwrap();
     let first = |meaning: Option<&[f32]>| {
-        let ask = Ask { meaning, ..Ask::new("kitten", 3, &|_| true) };
+        let ask = Ask { meaning, ..Ask::new("quux", 3, &|_| true) };
         index.ask(&ask).hits.first().map(|hit| hit.doc)
     };
     assert_eq!(first(Some(&[0.0, 1.0])), Some(1));
     assert_eq!(first(Some(&[1.0, 0.0])), Some(0));
-    let plain = pets().rank("kitten", 3, &|_| true).hits.first().map(|hit| hit.doc);
+    let plain = pets().rank("quux", 3, &|_| true).hits.first().map(|hit| hit.doc);
     assert_eq!(first(None), plain, "without one the built-in table answers");
     assert_eq!(first(Some(&[1.0, 0.0, 0.0])), plain, "so it does for another length");
     assert_eq!(first(Some(&[f32::NAN, 0.0])), plain, "and for what is no vector");
