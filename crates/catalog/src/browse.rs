@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Card, Code, Fault};
-use search::{Explanation, Hit};
 use serde::Serialize;
 
 use crate::cards::make_cards;
 use crate::entry::Entry;
+use crate::find::Look;
 use crate::generation::Catalogue;
 use crate::limits;
 use crate::path::{Path, path_of};
@@ -41,6 +41,9 @@ pub struct Browse {
     /// Cards that are nearly the same, and how they differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<String>,
+    /// What the reader should know about how this was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// What the reader can do next.
     pub hint: String,
 }
@@ -53,11 +56,15 @@ impl Catalogue {
         top_k: usize,
         allowed: &dyn Fn(&Entry) -> bool,
     ) -> Result<Browse, Fault> {
-        let visible = |entry: &Entry| entry.quarantined().is_none() && allowed(entry);
-        let top_k = top_k.clamp(1, limits::TOP_K_MAX);
+        self.browse_as(query, &Look::new(top_k, allowed))
+    }
+
+    /// The same for a caller of whom more is known.
+    pub fn browse_as(&self, query: &Query, look: &Look<'_>) -> Result<Browse, Fault> {
+        let top_k = look.top_k.clamp(1, limits::TOP_K_MAX);
         match query {
-            Query::Words(words) => Ok(self.find(words, top_k, &visible)),
-            Query::Path(path) => self.walk(path, top_k, &visible),
+            Query::Words(words) => Ok(self.find(words, look)),
+            Query::Path(path) => self.walk(path, top_k, &|entry| look.sees(entry)),
         }
     }
 
@@ -68,55 +75,6 @@ impl Catalogue {
             *counts.entry(&entry.item.namespace).or_default() += 1;
         }
         counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
-    }
-
-    fn find(&self, words: &str, top_k: usize, visible: &dyn Fn(&Entry) -> bool) -> Browse {
-        let sees = |number: usize| self.entries().get(number).is_some_and(|entry| visible(entry));
-        let ranking = self.index.rank(words, top_k, &sees);
-        let scored: Vec<(Arc<Entry>, Option<f64>)> = ranking
-            .hits
-            .iter()
-            .filter_map(|hit| Some((Arc::clone(self.entries().get(hit.doc)?), Some(hit.score))))
-            .collect();
-        let cards = make_cards(&scored, top_k, self.generation());
-        let browse = Browse { cards, unmatched: ranking.unmatched, ..Browse::default() };
-        if browse.cards.is_empty() {
-            let hint = "nothing matches; try other words, or open a namespace by its path";
-            return Browse { folders: self.folders(visible), hint: hint.to_owned(), ..browse };
-        }
-        let hint = if ranking.fits {
-            "call one by its name, with these arguments"
-        } else {
-            "nothing fits well; these are the nearest. Try other words, or open a namespace by its path"
-        };
-        Browse { hint: hint.to_owned(), alike: self.alike(&ranking.hits), ..browse }
-    }
-
-    /// One line a near-duplicate.
-    fn alike(&self, hits: &[Hit]) -> Vec<String> {
-        let shown = |doc: usize| self.entries().get(doc).map(|entry| entry.shown_name.as_str());
-        let twins = self.index.twins(hits).into_iter().filter_map(|twin| {
-            let (name, of) = (shown(twin.doc)?, shown(twin.of)?);
-            Some(format!("`{name}` is much like `{of}`: {}", twin.differs))
-        });
-        twins.collect()
-    }
-
-    /// Why the best tools for a query stand where they stand.
-    pub fn explain(
-        &self,
-        words: &str,
-        top_k: usize,
-        allowed: &dyn Fn(&Entry) -> bool,
-    ) -> Vec<(Arc<Entry>, Explanation)> {
-        let visible = |entry: &Entry| entry.quarantined().is_none() && allowed(entry);
-        let sees = |number: usize| self.entries().get(number).is_some_and(|entry| visible(entry));
-        let hits = self.index.rank(words, top_k.clamp(1, limits::TOP_K_MAX), &sees).hits;
-        let told = hits.iter().filter_map(|hit| {
-            let entry = Arc::clone(self.entries().get(hit.doc)?);
-            Some((entry, self.index.explain(words, hit.doc, &sees)?))
-        });
-        told.collect()
     }
 
     fn walk(

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use manifest::AdapterManifest;
 use model::{EffectClaim, Finding, Generation, ItemKey, Severity, UpstreamName, canonical};
-use search::{Doc, Index};
 use serde_json::{Value, json};
 
 use crate::aliases::Aliases;
-use crate::cards;
 use crate::entry::Entry;
+use crate::indexed::Indexed;
 use crate::ingest::item_from_mcp_tool;
 use crate::shelf::{Extras, Shelf};
 use crate::shown::{self, Naming};
@@ -36,7 +35,7 @@ pub struct Catalogue {
     aliases: Aliases,
     findings: Vec<Finding>,
     shelf: Shelf,
-    pub(crate) index: Index,
+    indexed: Indexed,
 }
 
 impl Catalogue {
@@ -45,8 +44,8 @@ impl Catalogue {
         Self::build_after(None, generation, sources, naming)
     }
 
-    /// What `build` gives, with less work: tools that did not change keep their part of the index.
-    /// The former catalogue goes on answering meanwhile.
+    /// What `build` gives, with less work: an upstream that did not change keeps its part of the
+    /// index. The former catalogue goes on answering meanwhile.
     #[must_use]
     pub fn rebuild(&self, generation: Generation, sources: Vec<Source>, naming: Naming) -> Self {
         Self::build_after(Some(self), generation, sources, naming)
@@ -71,10 +70,10 @@ impl Catalogue {
             .iter()
             .flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()).cloned());
         findings.extend(own);
-        let index = index(former, &entries);
+        let indexed = Indexed::new(former, &entries);
         let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
         let (hash, aliases) = (hash(&entries, &shelf), aliases(&entries));
-        Self { generation, hash, entries, aliases, findings, shelf, index }
+        Self { generation, hash, entries, aliases, findings, shelf, indexed }
     }
 
     pub fn generation(&self) -> Generation {
@@ -84,6 +83,10 @@ impl Catalogue {
     /// SHA-256 over every definition, name and manifest in force.
     pub fn hash(&self) -> &str {
         &self.hash
+    }
+
+    pub(crate) fn indexed(&self) -> &Indexed {
+        &self.indexed
     }
 
     /// Sorted by key, quarantined tools included.
@@ -196,40 +199,6 @@ fn aliases(entries: &[Arc<Entry>]) -> Aliases {
         aliases.add_tier(names.filter_map(|(number, entry)| Some((tier(entry)?, number))));
     }
     aliases
-}
-
-fn index(former: Option<&Catalogue>, entries: &[Entry]) -> Index {
-    let docs: Vec<Doc<'_>> = entries.iter().map(doc).collect();
-    let Some(former) = former else { return Index::build(&docs) };
-    former.index.rebuild(&docs, &|number| {
-        let entry = entries.get(number)?;
-        let at = former.entries.binary_search_by(|old| old.item.key.cmp(&entry.item.key)).ok()?;
-        let old = former.entries.get(at)?;
-        let same = old.item.full_hash == entry.item.full_hash
-            && old.item.namespace == entry.item.namespace;
-        same.then_some(at)
-    })
-}
-
-fn doc(entry: &Entry) -> Doc<'_> {
-    let item = &entry.item;
-    let ids = [&entry.shown_name, &item.ids.wire, &item.ids.canonical, &item.ids.legacy];
-    let capability = item.ids.capability.as_ref().map(AsRef::as_ref);
-    let properties = item.input_schema.get("properties").and_then(Value::as_object);
-    let texts = properties
-        .into_iter()
-        .flatten()
-        .filter_map(|(_, schema)| schema.get("description").and_then(Value::as_str));
-    Doc {
-        name: &item.name,
-        title: item.title.as_deref(),
-        namespace: &item.namespace,
-        description: &item.description,
-        params: cards::params(&item.input_schema).map(|(name, _)| name).collect(),
-        param_texts: texts.collect(),
-        tags: item.tags.iter().map(String::as_str).collect(),
-        aliases: ids.into_iter().map(String::as_str).chain(capability).collect(),
-    }
 }
 
 fn hash(entries: &[Arc<Entry>], shelf: &Shelf) -> String {

@@ -95,6 +95,11 @@ impl Index {
         Ok(Self { inner: Arc::clone(&self.inner), outside: Some(Arc::new(outside)) })
     }
 
+    /// Whether it knows the very same documents as another, meanings from elsewhere aside.
+    pub fn is_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     pub fn len(&self) -> usize {
         self.inner.count
     }

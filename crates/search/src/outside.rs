@@ -10,7 +10,7 @@ use crate::part::real;
 use crate::sight::Sight;
 
 /// What the built-in table's cosines have over the shared sets, at the median of the queries.
-const MEAN: f32 = 0.15;
+pub(crate) const MEAN: f32 = 0.15;
 const WIDTH: f32 = 0.12;
 
 /// The likeness of every document to a vector from elsewhere; nothing where the index has no

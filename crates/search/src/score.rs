@@ -4,6 +4,7 @@ use crate::doc::Field;
 use crate::embed::{Needle, embed};
 use crate::index::{Index, find};
 use crate::names::is_identifier;
+use crate::outside;
 use crate::part::{Posting, real};
 use crate::query::{Reading, Sense, Via, Word};
 use crate::sight::Sight;
@@ -14,11 +15,13 @@ pub(crate) struct Scores {
     pub(crate) words: Vec<f32>,
     pub(crate) meaning: Vec<f32>,
     named: Vec<f32>,
+    /// Likeness below which a document without any common word is no hit.
+    least: f32,
     /// How much words count against meaning.
     pub(crate) lean: f32,
 }
 
-/// A cosine below which a document without any common word is no hit.
+/// Of the built-in table.
 const MEANING_MIN: f32 = 0.25;
 const NAMED_AS_WRITTEN: f32 = 2.0;
 const NAMED_SQUASHED: f32 = 1.0;
@@ -34,6 +37,7 @@ pub(crate) fn score(
     meaning: Option<Vec<f32>>,
 ) -> Scores {
     Scores {
+        least: if meaning.is_some() { outside::MEAN } else { MEANING_MIN },
         words: by_words(index, sight, &reading.words),
         meaning: meaning.unwrap_or_else(|| by_meaning(index, reading)),
         named: by_name(index, query, reading),
@@ -47,7 +51,7 @@ impl Scores {
         let rows = (0_u32..).zip(self.words.iter().zip(&self.meaning)).zip(sight.all());
         let hits = rows.filter_map(|((doc, (words, meaning)), seen)| {
             let named = if self.named.is_empty() { 0.0 } else { self.named(doc) };
-            let hit = *words > 0.0 || *meaning >= MEANING_MIN || named > 0.0;
+            let hit = *words > 0.0 || *meaning >= self.least || named > 0.0;
             let likeness = (self.lean * words + meaning.max(0.0)) / (1.0 + self.lean);
             (*seen && hit).then_some((likeness + named, doc))
         });

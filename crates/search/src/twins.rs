@@ -29,9 +29,13 @@ impl Index {
         twins
     }
 
+    /// The namespace is part of the meaning, so one tool of two servers is never quite the same.
     fn alike(&self, one: usize, other: usize) -> bool {
         const SAME_MEANING: f32 = 0.97;
-        self.between(one, other) >= SAME_MEANING
+        const OF_ONE_NAME: f32 = 0.8;
+        let name = |doc: usize| self.label(doc).map(|label| &label.name);
+        let least = if name(one) == name(other) { OF_ONE_NAME } else { SAME_MEANING };
+        self.between(one, other) >= least
     }
 
     fn differ(&self, one: usize, other: usize) -> String {
@@ -75,9 +79,9 @@ mod tests {
         };
         let other = Doc { name: "send_mail", description: "Send a mail.", ..Doc::default() };
         let index =
-            Index::build(&[doc("files1", &["path"]), doc("files2", &["path", "tail"]), other]);
+            Index::build(&[doc("home", &["path"]), doc("work", &["path", "tail"]), other]);
         let hits: Vec<Hit> = (0..3).map(|doc| Hit { doc, score: 1.0 }).collect();
-        let differs = "namespace `files2` instead of `files1`; takes also `tail`".to_owned();
+        let differs = "namespace `work` instead of `home`; takes also `tail`".to_owned();
         assert_eq!(index.twins(&hits), [Twin { doc: 1, of: 0, differs }]);
     }
 }

@@ -1,0 +1,106 @@
+//! Finding tools by words: what is asked, by whom, and why each card stands where it stands.
+
+use std::sync::Arc;
+
+use search::{Ask, Explanation, Hit, Index};
+
+use crate::browse::Browse;
+use crate::cards::make_cards;
+use crate::entry::Entry;
+use crate::generation::Catalogue;
+use crate::indexed::Meant;
+use crate::limits;
+
+/// How a caller looks for tools.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// From 1 to 50; what is outside is brought inside.
+    pub top_k: usize,
+    /// Tools the caller may see.
+    pub allowed: &'a dyn Fn(&Entry) -> bool,
+    /// How often this very caller used a tool; decides between scores that are nearly the same.
+    pub uses: Option<&'a dyn Fn(&Entry) -> u32>,
+    /// Meanings that others made of this catalogue, and of the query.
+    pub meaning: Option<(&'a Meant, &'a [f32])>,
+}
+
+impl<'a> Look<'a> {
+    pub fn new(top_k: usize, allowed: &'a dyn Fn(&Entry) -> bool) -> Self {
+        Self { top_k, allowed, uses: None, meaning: None }
+    }
+
+    pub(crate) fn sees(&self, entry: &Entry) -> bool {
+        entry.quarantined().is_none() && (self.allowed)(entry)
+    }
+}
+
+impl std::fmt::Debug for Look<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Look").field("top_k", &self.top_k).finish_non_exhaustive()
+    }
+}
+
+impl Catalogue {
+    /// Why the best tools for a query stand where they stand.
+    pub fn explain(&self, words: &str, look: &Look<'_>) -> Vec<(Arc<Entry>, Explanation)> {
+        let told = self.ask(words, look, Index::explain);
+        let entry = |why: &Explanation| self.entries().get(why.doc).map(Arc::clone);
+        told.into_iter().filter_map(|why| Some((entry(&why)?, why))).collect()
+    }
+
+    pub(crate) fn find(&self, words: &str, look: &Look<'_>) -> Browse {
+        let ranking = self.ask(words, look, Index::ask);
+        let scored: Vec<(Arc<Entry>, Option<f64>)> = ranking
+            .hits
+            .iter()
+            .filter_map(|hit| Some((Arc::clone(self.entries().get(hit.doc)?), Some(hit.score))))
+            .collect();
+        let cards = make_cards(&scored, scored.len(), self.generation());
+        let browse = Browse { cards, unmatched: ranking.unmatched, ..Browse::default() };
+        if browse.cards.is_empty() {
+            let hint = "nothing matches; try other words, or open a namespace by its path";
+            let folders = self.folders(&|entry| look.sees(entry));
+            return Browse { folders, hint: hint.to_owned(), ..browse };
+        }
+        let hint = if ranking.fits {
+            "call one by its name, with these arguments"
+        } else {
+            "nothing fits well; these are the nearest. Try other words, or open a namespace by its path"
+        };
+        Browse { hint: hint.to_owned(), alike: self.alike(&ranking.hits), ..browse }
+    }
+
+    /// Puts a look in the terms of the index.
+    fn ask<T>(
+        &self,
+        words: &str,
+        look: &Look<'_>,
+        answer: impl FnOnce(&Index, &Ask<'_>) -> T,
+    ) -> T {
+        let own = &self.indexed().index;
+        let entry = |number: usize| self.entries().get(number);
+        let sees = |number: usize| entry(number).is_some_and(|entry| look.sees(entry));
+        let uses =
+            look.uses.map(|uses| move |number: usize| entry(number).map_or(0, |entry| uses(entry)));
+        let uses = uses.as_ref().map(|uses| uses as &dyn Fn(usize) -> u32);
+        // Meanings of another generation would stand at the wrong tools.
+        let meant = look.meaning.filter(|(meant, _)| meant.index.is_of(own));
+        let index = meant.map_or(own, |(meant, _)| &meant.index);
+        let top_k = look.top_k.clamp(1, limits::TOP_K_MAX);
+        let meaning = meant.map(|(_, vector)| vector);
+        answer(index, &Ask { uses, meaning, ..Ask::new(words, top_k, &sees) })
+    }
+
+    /// One line a near-duplicate.
+    fn alike(&self, hits: &[Hit]) -> Vec<String> {
+        let shown = |doc: usize| self.entries().get(doc).map(|entry| entry.shown_name.as_str());
+        let twins = self.indexed().index.twins(hits).into_iter().filter_map(|twin| {
+            let (name, of) = (shown(twin.doc)?, shown(twin.of)?);
+            Some(format!("`{name}` is much like `{of}`: {}", twin.differs))
+        });
+        twins.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

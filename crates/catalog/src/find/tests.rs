@@ -1,0 +1,94 @@
+//! A caller's own use decides between equals; explanations and near-duplicates reach the reader.
+
+use model::{Generation, UpstreamName};
+use serde_json::json;
+
+use super::*;
+use crate::{Naming, Query, Source};
+
+/// The same tool at two upstreams, and another.
+fn catalogue() -> Catalogue {
+    among(|upstream| upstream.to_owned())
+}
+
+fn among(namespace: fn(&str) -> String) -> Catalogue {
+    let source = |upstream: &str, name: &str, about: &str| Source {
+        upstream: UpstreamName::from_string(upstream),
+        protocol: "mcp",
+        namespace: Some(namespace(upstream)),
+        definitions: vec![json!({
+            "name": name, "description": about, "inputSchema": {"type": "object"},
+        })],
+        manifest: None,
+    };
+    let about = "Read a file from disk and return its text.";
+    let sources = vec![
+        source("home", "read_file", about),
+        source("work", "read_file", about),
+        source("mail", "send_mail", "Send a mail to somebody."),
+    ];
+    Catalogue::build(Generation(1), sources, Naming::Auto)
+}
+
+fn everyone(_: &Entry) -> bool {
+    true
+}
+
+/// They differ in nothing but their upstream.
+fn equals() -> Catalogue {
+    among(|_| "files".to_owned())
+}
+
+fn ids(look: &Look<'_>) -> Vec<String> {
+    equals().find("read a file", look).cards.into_iter().map(|card| card.id).collect()
+}
+
+#[test]
+fn own_use_decides_between_equals() {
+    let plain = Look::new(2, &everyone);
+    assert_eq!(ids(&plain), ["mcp__home__read_file", "mcp__work__read_file"]);
+    let work = |entry: &Entry| u32::from(entry.item.key.upstream.as_str() == "work");
+    let used = Look { uses: Some(&work), ..plain };
+    assert_eq!(ids(&used), ["mcp__work__read_file", "mcp__home__read_file"]);
+    let told = equals().explain("read a file", &used);
+    assert!(told[0].1.from_use > 0.0 && told[1].1.from_use == 0.0);
+}
+
+#[test]
+fn near_duplicates_are_told_apart_in_one_line() {
+    let found = catalogue().find("read a file", &Look::new(5, &everyone));
+    let line = "`mcp__home__read_file` is much like `mcp__work__read_file`: \
+                namespace `home` instead of `work`";
+    assert_eq!(found.alike, [line]);
+}
+
+#[test]
+fn an_upstream_that_is_named_is_understood() {
+    let check = |query: &str, first: &str| {
+        let found = catalogue().find(query, &Look::new(1, &everyone));
+        assert_eq!(found.cards[0].id, first, "{query}");
+    };
+    check("read a file at work", "mcp__work__read_file");
+    check("home: read a file", "mcp__home__read_file");
+}
+
+/// CW-41, CW-43: the same question is answered with the same bytes.
+#[test]
+fn cards_bytes_identical_across_calls() {
+    let bytes = || {
+        let query = Query::Words("read a file".to_owned());
+        serde_json::to_vec(&catalogue().browse(&query, 10, &everyone).unwrap()).unwrap()
+    };
+    assert_eq!(bytes(), bytes());
+}
+
+#[test]
+fn meanings_of_another_generation_are_not_used() {
+    let (one, other) = (catalogue(), catalogue());
+    let vectors = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]];
+    let meant = other.meant(&vectors).unwrap();
+    let plain = Look::new(3, &everyone);
+    let strange = Look { meaning: Some((&meant, &[0.0, 1.0])), ..plain };
+    assert_eq!(one.find("text", &strange), one.find("text", &plain));
+    assert_ne!(other.find("text", &strange), other.find("text", &plain));
+}
