@@ -1,25 +1,57 @@
-//! The shorter ways: browse and hydrate. Nothing here reaches an upstream.
+//! The shorter ways: browse and hydrate. Nothing here reaches an upstream; a query may reach an
+//! embedding endpoint.
 
-use catalog::{Browse, Entry as Tool, Query, cards};
+use std::collections::BTreeMap;
+
+use catalog::{Browse, Entry as Tool, Look, Query, cards};
 use context::{Cleared, Redactor, refuse, say};
 use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method};
 use policy::Facts;
 use serde_json::Value;
 
 use crate::gateway::Gateway;
+use crate::meaning::Heard;
 
 /// Cards of one browse, unless the caller wants another number.
 pub const TOP_K_DEFAULT: usize = 10;
 
 impl Gateway {
     /// Cards for a query or a path.
-    pub fn browse(&self, caller: &Caller, query: &Query, top_k: Option<usize>) -> Cleared {
+    pub async fn browse(&self, caller: &Caller, query: &Query, top_k: Option<usize>) -> Cleared {
+        let uses = self.uses(caller).await;
+        let Heard { meaning, note } = self.hear(query).await;
         let catalogue = self.catalogue();
         let allowed = |tool: &Tool| visible(self, caller, tool);
-        match catalogue.browse(query, top_k.unwrap_or(TOP_K_DEFAULT), &allowed) {
-            Ok(found) => tell(&found, &self.settings.redactor),
+        let used = |tool: &Tool| uses.get(&tool.item.key.to_string()).copied().unwrap_or_default();
+        let look = Look {
+            uses: self.settings.search.feedback.then_some(&used as &dyn Fn(&Tool) -> u32),
+            meaning: meaning.as_ref().map(|(meant, vector)| (meant.as_ref(), vector.as_slice())),
+            ..Look::new(top_k.unwrap_or(TOP_K_DEFAULT), &allowed)
+        };
+        match catalogue.browse_as(query, &look) {
+            Ok(found) => tell(&Browse { note, ..found }, &self.settings.redactor),
             Err(fault) => self.refuse(&fault),
         }
+    }
+
+    /// How often this caller, and nobody else, used each tool; nothing unless that is wanted.
+    async fn uses(&self, caller: &Caller) -> BTreeMap<String, u32> {
+        if !self.settings.search.feedback {
+            return BTreeMap::new();
+        }
+        let uses = self.store.uses(&caller.principal.to_string()).await;
+        uses.unwrap_or_else(|fault| {
+            tracing::warn!(reason = fault.message, "ranking without the caller's former calls");
+            BTreeMap::new()
+        })
+    }
+
+    async fn hear(&self, query: &Query) -> Heard {
+        let Query::Words(words) = query else { return Heard::default() };
+        if self.meaning.is_rested() {
+            self.follow(self.catalogue()).await;
+        }
+        self.meaning.hear(words).await
     }
 
     /// A fault in words a model can act on.
@@ -95,6 +127,8 @@ fn tell(found: &Browse, redactor: &Redactor) -> Cleared {
     if !found.unmatched.is_empty() {
         paragraphs.push(format!("no tool knows: {}", found.unmatched.join(", ")));
     }
+    paragraphs.push(found.alike.join("\n"));
+    paragraphs.extend(found.note.clone());
     paragraphs.push(found.hint.clone());
     paragraphs.retain(|paragraph| !paragraph.is_empty());
     say(paragraphs.join("\n\n"), serde_json::to_value(found).ok(), redactor)

@@ -27,6 +27,8 @@ mod dispatch;
 /// 11: what came back, checked and cleared.
 mod inspect;
 
+pub(crate) use admit::host_matches;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -16,6 +16,7 @@ use upstream::{Offer, Upstreams};
 
 use crate::changes::Changes;
 use crate::listing::Prepared;
+use crate::meaning::Meaning;
 use crate::pace::Pace;
 use crate::sessions::Kept;
 use crate::settings::Settings;
@@ -51,6 +52,7 @@ pub struct Gateway {
     pub(crate) clock: Clock,
     pub(crate) settings: Settings,
     pub(crate) pace: Pace,
+    pub(crate) meaning: Arc<Meaning>,
     manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
     namespaces: BTreeMap<UpstreamName, String>,
     naming: Naming,
@@ -81,6 +83,7 @@ impl Gateway {
         parts.upstreams.attach(&changes.bell());
         Self {
             pace: Pace::new(parts.settings.calls_in_flight),
+            meaning: Arc::new(Meaning::new(&parts.settings, parts.clock.clone())),
             upstreams: parts.upstreams,
             manifests: parts.manifests,
             namespaces: parts.namespaces,
@@ -115,6 +118,7 @@ impl Gateway {
         }
         state.offers = offers;
         let (generation, tools) = self.swap(&mut state);
+        self.follow(self.catalogue()).await;
         Refreshed { generation, tools, failures }
     }
 
@@ -126,6 +130,7 @@ impl Gateway {
             Ok(offer) => {
                 state.offers.insert(name.clone(), offer);
                 self.swap(&mut state);
+                self.follow(self.catalogue()).await;
             }
             Err(fault) => {
                 tracing::warn!(upstream.name = name.as_str(), %fault, "its changed list is missing");
@@ -143,6 +148,23 @@ impl Gateway {
         let tools = catalogue.entries().len();
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
         (generation, tools)
+    }
+
+    /// Learns the meanings of a catalogue; where others must be waited for, beside what goes on.
+    pub(crate) async fn follow(&self, catalogue: Arc<Catalogue>) {
+        if !self.meaning.is_remote() {
+            return self.meaning.learn(&catalogue).await;
+        }
+        let (meaning, stop) = (Arc::clone(&self.meaning), self.stop.clone());
+        self.running.spawn(async move {
+            // Given up when the gate closes: nothing is lost that the next start does not learn.
+            stop.run_until_cancelled(meaning.learn(&catalogue)).await;
+        });
+    }
+
+    /// The same for the catalogue of this moment, waited for.
+    pub async fn learn(&self) {
+        self.meaning.learn(&self.catalogue()).await;
     }
 
     /// The catalogue of this moment. Hold on to it for the length of one call, not longer.

@@ -7,6 +7,8 @@ use catalog::menu::Mode;
 use context::{Profile, Redactor};
 use model::{UpstreamName, limits};
 
+use crate::meaning::Meanings;
+
 /// What happens to an answer that breaks what is asked of it. It is recorded either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnViolation {
@@ -43,6 +45,14 @@ pub enum Reads {
     Skip,
 }
 
+/// How tools are found.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    pub meanings: Meanings,
+    /// Whether a caller's own calls decide between tools that fit nearly the same.
+    pub feedback: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
@@ -58,6 +68,7 @@ pub struct Settings {
     pub redactor: Redactor,
     pub approval_ttl: Duration,
     pub reads: Reads,
+    pub search: Search,
     /// Hosts that calls may reach, as names or `*.suffix`. Absent: every configured upstream.
     pub egress_allow: Option<Vec<String>>,
 }
@@ -75,6 +86,7 @@ impl Default for Settings {
             redactor: Redactor::default(),
             approval_ttl: limits::APPROVAL_TTL_DEFAULT,
             reads: Reads::default(),
+            search: Search::default(),
             egress_allow: None,
         }
     }

@@ -78,8 +78,7 @@ mod tests {
             ..Doc::default()
         };
         let other = Doc { name: "send_mail", description: "Send a mail.", ..Doc::default() };
-        let index =
-            Index::build(&[doc("home", &["path"]), doc("work", &["path", "tail"]), other]);
+        let index = Index::build(&[doc("home", &["path"]), doc("work", &["path", "tail"]), other]);
         let hits: Vec<Hit> = (0..3).map(|doc| Hit { doc, score: 1.0 }).collect();
         let differs = "namespace `work` instead of `home`; takes also `tail`".to_owned();
         assert_eq!(index.twins(&hits), [Twin { doc: 1, of: 0, differs }]);

@@ -136,7 +136,7 @@ impl Mcp {
             Ok(Verb::Call { name, args }) => (Via::Name, name, args),
             Ok(Verb::Execute { tool_id, args }) => (Via::Argument, tool_id, args),
             Ok(Verb::Browse { query, top_k }) => {
-                return said(&self.gateway.browse(caller, &query, top_k));
+                return said(&self.gateway.browse(caller, &query, top_k).await);
             }
             Ok(Verb::Hydrate { tool_id }) => return said(&self.gateway.hydrate(caller, &tool_id)),
             Ok(Verb::View { handle, selector }) => {

@@ -18,6 +18,7 @@ mod prefix;
 pub mod records;
 mod sql;
 mod store;
+mod uses;
 pub mod verify;
 mod word;
 mod writer;

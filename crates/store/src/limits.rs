@@ -14,6 +14,8 @@ pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const LINES_DEFAULT: u32 = 50;
 /// Lines of one listing, whatever is asked for.
 pub(crate) const LINES_MAX: u32 = 1_000;
+/// The latest entries among which a caller's uses of tools are counted.
+pub(crate) const USES_ENTRIES: i64 = 20_000;
 /// Entries read at once while the chain is checked.
 pub(crate) const CHAIN_PAGE: i64 = 512;
 /// Entries that go in by one statement.

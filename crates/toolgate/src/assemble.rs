@@ -1,6 +1,7 @@
 //! Builds the gate from its configuration: upstreams, rules, store, and the gateway over them.
 
 mod connect;
+mod meanings;
 mod output;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use auth::{Doorkeeper, Key};
 use catalog::{Catalogue, Source};
-use gateway::{Gateway, Parts, Refreshed, Settings};
+use gateway::{Gateway, Meaning, Parts, Refreshed, Settings};
 use manifest::AdapterManifest;
 use model::{Clock, Generation, Grant, UpstreamName};
 use policy::Rules;
@@ -100,6 +101,13 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
     Ok(catalogue)
 }
 
+/// Meanings for such a catalogue, as a gate would get them.
+pub async fn meaning(config: &Config, catalogue: &Catalogue) -> Meaning {
+    let meaning = Meaning::new(&settings(config, Profile::Dev), Clock::System);
+    meaning.learn(catalogue).await;
+    meaning
+}
+
 /// The data folder of a gate that may be running, for people who read records and answer questions.
 pub async fn open_store(config: &Config, data: &Path) -> Result<Store, CliError> {
     let url = config.store.as_ref().map(|url| url.0.clone());
@@ -162,6 +170,10 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         reads: match config.records.reads {
             config::Reads::Keep => gateway::Reads::Keep,
             config::Reads::Skip => gateway::Reads::Skip,
+        },
+        search: gateway::Search {
+            meanings: meanings::meanings(&config.search),
+            feedback: config.search.feedback,
         },
         egress_allow: config.egress.allow.as_ref().map(allowed),
     }

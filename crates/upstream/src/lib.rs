@@ -4,6 +4,7 @@
 
 pub mod connector;
 pub mod demo;
+pub mod embedding;
 pub mod errand;
 pub mod filter;
 pub mod function;
@@ -21,6 +22,7 @@ mod multiplex;
 mod pages;
 
 pub use connector::{Bell, Connector, Offer, Ring};
+pub use embedding::Embedding;
 pub use errand::{Errand, Listener, News, Progress, Question};
 pub use filter::Filter;
 pub use upstreams::{Member, Upstreams};

@@ -12,6 +12,8 @@ pub const PENDING_CALLS_MAX: usize = 1_024;
 pub const OUTBOX_FRAMES: usize = 256;
 /// How long a child may take to leave after its input is closed.
 pub const STOP_GRACE: Duration = Duration::from_secs(2);
+/// Texts sent to an embedding endpoint at a time.
+pub const EMBEDDING_TEXTS_MAX: usize = 64;
 /// Idle connections kept to one HTTP upstream.
 pub const IDLE_CONNECTIONS: usize = 64;
 /// One line of a child's standard error.

@@ -83,7 +83,7 @@ fn egress(gateway: &Gateway, permit: &Permit) -> Result<(), Fault> {
     Err(Fault::new(Code::EgressDenied, format!("calls may not reach `{host}`")).at(permit.tool()))
 }
 
-fn host_matches(pattern: &str, host: &str) -> bool {
+pub(crate) fn host_matches(pattern: &str, host: &str) -> bool {
     let (pattern, host) = (pattern.to_ascii_lowercase(), host.to_ascii_lowercase());
     match pattern.strip_prefix("*.") {
         Some(suffix) => host.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('.')),

@@ -32,7 +32,7 @@ async fn impressions(world: &World, caller: &Caller) -> Vec<String> {
     let paths = ["/", "/vault", "/vault/key", "/vault/kee", "/*/key", "/nowhere"];
     let queries = words.map(|words| Query::Words(words.to_owned())).into_iter();
     for query in queries.chain(paths.map(|path| Query::Path(path.to_owned()))) {
-        let cleared = gateway.browse(caller, &query, None);
+        let cleared = gateway.browse(caller, &query, None).await;
         said.push(serde_json::to_string(cleared.get()).unwrap());
     }
     for name in ["vault.key", "vault:key", "mcp__it__vault_key"] {

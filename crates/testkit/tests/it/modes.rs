@@ -64,12 +64,12 @@ async fn gateway_mode_lists_three_tools_of_its_own() {
 async fn what_is_found_by_browsing_can_be_executed() {
     let world = library(Mode::Gateway).await;
     let ann = World::ann();
-    let root = world.gateway.browse(&ann, &Query::Path("/".to_owned()), None);
+    let root = world.gateway.browse(&ann, &Query::Path("/".to_owned()), None).await;
     assert_eq!(
         root.get().structured.as_ref().unwrap()["folders"],
         json!([["attic", 1], ["shelf", 1]])
     );
-    let found = world.gateway.browse(&ann, &Query::Words("attic".to_owned()), None);
+    let found = world.gateway.browse(&ann, &Query::Words("attic".to_owned()), None).await;
     let card = &found.get().structured.as_ref().unwrap()["cards"][0];
     let request = CallRequest::new(ann, card["name"].as_str().unwrap(), json!({"number": 1}));
     let done = world.send(CallRequest { via: Via::Argument, ..request }).await;

@@ -44,7 +44,9 @@ pub(super) fn redactor(config: &Config) -> Redactor {
         | Target::OpenApi { headers, .. } => secrets(headers),
         Target::Stub { .. } | Target::Demo => Vec::new(),
     });
-    let all: Vec<Secret> = tokens.chain(given).collect();
+    let endpoint = config.search.endpoint.iter().filter_map(|endpoint| endpoint.api_key.as_ref());
+    let endpoint = endpoint.map(|key| key.0.clone());
+    let all: Vec<Secret> = tokens.chain(given).chain(endpoint).collect();
     Redactor::knowing(&all)
 }
 

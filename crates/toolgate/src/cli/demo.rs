@@ -54,18 +54,18 @@ impl<'a> Tour<'a> {
     }
 
     async fn walk(&mut self, yes: bool) -> Result<(), CliError> {
-        self.browse()?;
+        self.browse().await?;
         self.refusal().await?;
         self.approved_write(yes).await?;
         self.large_result().await?;
         self.records().await
     }
 
-    fn browse(&mut self) -> Result<(), CliError> {
+    async fn browse(&mut self) -> Result<(), CliError> {
         let tools = self.gate.refreshed.tools;
         self.title("1. Browse", &format!("{tools} tools stand behind the gate; the model sees three of ours. It asks tool_browse for \"refund a payment\":"))?;
         let query = Query::Words("refund a payment".to_owned());
-        let found = self.gate.gateway.browse(&self.caller, &query, Some(3));
+        let found = self.gate.gateway.browse(&self.caller, &query, Some(3)).await;
         self.tell("browse", found.get())
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalog::{Catalogue, Entry, Query, cards};
+use catalog::{Catalogue, Entry, Look, Query, cards};
 use clap::Subcommand;
 use model::fault::one_line;
 use search::{Explanation, Reason, Via};
@@ -45,11 +45,20 @@ pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliErr
     match command {
         ToolsCommand::List => list(context, &catalogue),
         ToolsCommand::Show { name } => show(context, &catalogue, &name),
-        ToolsCommand::Search { query, explain: true, top } => {
-            explain(context, &catalogue, &query, top)
-        }
-        ToolsCommand::Search { query, explain: false, top } => {
-            search(context, &catalogue, query, top)
+        ToolsCommand::Search { query, explain: wants_why, top } => {
+            let heard = context.block_on(async {
+                Ok(assemble::meaning(&loaded.config, &catalogue).await.hear(&query).await)
+            })?;
+            let meaning = heard.meaning.as_ref();
+            let look = Look {
+                meaning: meaning.map(|(meant, vector)| (meant.as_ref(), vector.as_slice())),
+                ..Look::new(top, &|_| true)
+            };
+            heard.note.iter().for_each(|note| context.out.note(note));
+            if wants_why {
+                return explain(context, &catalogue, &query, &look);
+            }
+            search(context, &catalogue, query, &look)
         }
     }
 }
@@ -93,9 +102,9 @@ fn search(
     context: &Context,
     catalogue: &Catalogue,
     query: String,
-    top: usize,
+    look: &Look<'_>,
 ) -> Result<(), CliError> {
-    let found = catalogue.browse(&Query::Words(query), top, &|_| true);
+    let found = catalogue.browse_as(&Query::Words(query), look);
     let found = found.map_err(|fault| CliError::new(Exit::Failure, fault.message))?;
     if context.out.is_json() {
         return context.out.json(&found);
@@ -117,9 +126,9 @@ fn explain(
     context: &Context,
     catalogue: &Catalogue,
     query: &str,
-    top: usize,
+    look: &Look<'_>,
 ) -> Result<(), CliError> {
-    let told = catalogue.explain(query, top, &|_| true);
+    let told = catalogue.explain(query, look);
     if context.out.is_json() {
         let rows: Vec<Value> = told.iter().map(|(tool, why)| explained(tool, why)).collect();
         return context.out.json(&rows);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::UpstreamName;
 
-use super::fit::fit;
+use super::fit::{fit, url_trouble};
 use super::mcp_json::{self, McpServer};
 use super::node::{Data, Node};
 use super::problem::Problems;
@@ -51,14 +51,18 @@ pub(super) fn check(config: &mut Config, root: &Node, problems: &mut Problems) -
         nothing_to_serve(problems);
     }
     check_hosts(config, root, problems);
+    check_search(config, root, problems);
     notes.extend(check_tokens(config, root, problems));
     notes
 }
 
 /// Gives every relative path the folder of the file.
 pub(super) fn resolve_paths(config: &mut Config, folder: &Path) {
-    let Config { data, catalog, policy, upstreams, .. } = config;
-    [data, catalog, policy].into_iter().flatten().for_each(|path| path.resolve(folder));
+    let Config { data, catalog, policy, upstreams, search, .. } = config;
+    [data, catalog, policy, &mut search.model]
+        .into_iter()
+        .flatten()
+        .for_each(|path| path.resolve(folder));
     for upstream in upstreams.values_mut() {
         upstream.manifest.iter_mut().for_each(|path| path.resolve(folder));
         match &mut upstream.target {
@@ -175,6 +179,18 @@ fn add(
                 problems.add(Some(root.place(&path)), format!("upstream `{name}` {message}"));
             }
         }
+    }
+}
+
+fn check_search(config: &Config, root: &Node, problems: &mut Problems) {
+    let Some(endpoint) = &config.search.endpoint else { return };
+    if config.search.model.is_some() {
+        let message = "`search` has both `model` and `endpoint`; keep one";
+        problems.add(Some(root.place(&["search", "endpoint"])), message);
+    }
+    if let Some(why) = url_trouble(&endpoint.url) {
+        let place = root.place(&["search", "endpoint", "url"]);
+        problems.add(Some(place), format!("`search.endpoint` has a `url` that {why}"));
     }
 }
 

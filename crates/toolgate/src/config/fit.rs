@@ -120,7 +120,7 @@ fn addresses(entry: &Entry) -> impl Iterator<Item = Complaint> {
 }
 
 /// What is wrong with an address; never shows it.
-fn url_trouble(url: &Text) -> Option<&'static str> {
+pub(super) fn url_trouble(url: &Text) -> Option<&'static str> {
     let Ok(uri) = url.as_str().parse::<http::Uri>() else {
         return Some("is not a URL");
     };

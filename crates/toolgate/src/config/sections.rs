@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::choices::{OutputSchema, Reads, RequireStructured, Sanitise, Unset};
-use super::text::{Hidden, Text};
+use super::text::{ConfigPath, Hidden, Text};
 
 /// Who may speak to Toolgate over HTTP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -94,6 +94,39 @@ pub struct Egress {
     /// Hosts that may be reached: a host, or `*.suffix` for all hosts below it. Left out, the
     /// upstreams' own hosts; an empty list, none.
     pub allow: Option<Vec<Text>>,
+}
+
+/// How tools are found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Search {
+    /// Whether a caller's own former calls decide between tools that fit nearly the same.
+    pub feedback: bool,
+    /// A folder with a static model in the model2vec format, in place of the built-in table.
+    pub model: Option<ConfigPath>,
+    /// An embedding endpoint in the format of `OpenAI`, in place of the built-in table.
+    pub endpoint: Option<Endpoint>,
+}
+
+/// An embedding endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    /// The service, such as `https://api.openai.com/v1`; it is sent descriptions of tools, and queries.
+    pub url: Text,
+    /// The model's name.
+    #[schemars(length(min = 1))]
+    pub model: Text,
+    /// Sent as a bearer token; best written as `${VARIABLE}`.
+    pub api_key: Option<Hidden>,
+    /// How long one request may take before the built-in table answers.
+    #[serde(default = "endpoint_timeout")]
+    #[schemars(range(min = 1, max = 60_000))]
+    pub timeout_ms: u64,
+}
+
+fn endpoint_timeout() -> u64 {
+    2_000
 }
 
 /// Questions to humans.

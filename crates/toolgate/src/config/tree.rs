@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
-    Approvals, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results,
+    Approvals, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results, Search,
 };
 use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Target, Upstream};
@@ -63,6 +63,8 @@ pub struct Config {
     pub limits: Limits,
     /// What of a result reaches the model.
     pub results: Results,
+    /// How tools are found.
+    pub search: Search,
     /// Where calls may go.
     pub egress: Egress,
     /// Questions to humans.
@@ -108,6 +110,7 @@ impl Default for Config {
             auth: Auth::default(),
             limits: Limits::default(),
             results: Results::default(),
+            search: Search::default(),
             egress: Egress::default(),
             approvals: Approvals::default(),
             records: Records::default(),
