@@ -125,12 +125,15 @@ impl Shelf {
         let fields = doc.fields().map(|texts| self.terms_of(&texts));
         let lengths = fields.each_ref().map(Vec::len);
         let mut counts: Vec<(u32, [f32; FIELDS])> = Vec::new();
-        let rows = fields.into_iter().enumerate();
-        let mut flat: Vec<(u32, usize)> = rows
-            .flat_map(|(field, terms)| terms.into_iter().map(move |term| (term, field)))
+        // Term and field in one number, which sorts faster than a pair.
+        let rows = (0_u64..).zip(fields);
+        let mut flat: Vec<u64> = rows
+            .flat_map(|(field, terms)| terms.into_iter().map(move |t| (u64::from(t) << 8) | field))
             .collect();
         flat.sort_unstable();
-        for (term, field) in flat {
+        for both in flat {
+            let term = u32::try_from(both >> 8).unwrap_or(u32::MAX);
+            let field = usize::try_from(both & 0xff).unwrap_or(FIELDS);
             if counts.last().is_none_or(|last| last.0 != term) {
                 counts.push((term, [0.0; FIELDS]));
             }

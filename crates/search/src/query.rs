@@ -191,10 +191,10 @@ impl Ear<'_> {
 }
 
 fn places(spoken: &[&str]) -> Vec<String> {
-    let spoken = || spoken.iter().take(limits::QUERY_WORDS_MAX);
+    let telling: Vec<String> = spoken.iter().map(|word| word.to_lowercase()).collect();
+    let spoken = || telling.iter().filter(|word| !is_filler(word)).take(limits::QUERY_WORDS_MAX);
     let pairs = spoken().zip(spoken().skip(1)).map(|(one, next)| format!("{one}{next}"));
-    let mut places: Vec<String> =
-        spoken().map(|word| (*word).to_owned()).chain(pairs).map(|p| p.to_lowercase()).collect();
+    let mut places: Vec<String> = spoken().cloned().chain(pairs).collect();
     places.sort_unstable();
     places.dedup();
     places

@@ -75,7 +75,7 @@ pub(crate) fn places_of<'i>(index: &'i Index, words: &[Word]) -> Places<'i> {
 
 /// The share of a document's name that the query says, times what that is worth.
 pub(crate) fn coverage(index: &Index, places: &Places<'_>, doc: u32) -> f32 {
-    const COVERED: f32 = 0.08;
+    const COVERED: f32 = 0.095;
     let said: f32 = places.iter().map(|senses| in_name(senses, doc)).sum();
     let label = usize::try_from(doc).ok().and_then(|doc| index.label(doc));
     label.map_or(0.0, |label| COVERED * (said / label.name_words.max(1.0)).min(1.0))

@@ -1,6 +1,7 @@
 //! Text into the rows of a static table: the normalising and the pieces of `BERT`, nothing else.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
@@ -10,9 +11,34 @@ use crate::limits;
 /// The pieces a table knows, by text; pieces within a word are kept without their `##`.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
-    starts: HashMap<Box<str>, u32>,
-    inner: HashMap<Box<str>, u32>,
+    starts: Pieces,
+    inner: Pieces,
     unknown: Option<u32>,
+}
+
+/// The pieces are fixed, so nobody can choose them to collide, and the plainest hash will do.
+type Pieces = HashMap<Box<str>, u32, BuildHasherDefault<Fnv>>;
+
+/// FNV-1a.
+#[derive(Debug)]
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
 }
 
 impl Vocabulary {
@@ -49,35 +75,57 @@ impl Vocabulary {
 
     /// The rows of a text in order, at most `TOKENS_MAX`.
     pub(crate) fn rows(&self, text: &str) -> Vec<u32> {
-        if text.is_ascii() {
-            return self.rows_of(text.chars().map(|c| c.to_ascii_lowercase()));
-        }
-        self.rows_of(normal(text))
+        let mut rows =
+            if text.is_ascii() { self.rows_of_ascii(text) } else { self.rows_of_any(text) };
+        rows.truncate(limits::TOKENS_MAX);
+        rows
     }
 
-    fn rows_of(&self, text: impl Iterator<Item = char>) -> Vec<u32> {
+    /// The same as `rows_of_any`, without a copy of words in lower case.
+    fn rows_of_ascii(&self, text: &str) -> Vec<u32> {
         let mut rows = Vec::new();
-        let mut word = String::new();
-        for c in text {
-            if c.is_alphanumeric() && !is_ideograph(c) {
-                word.push(c);
-                continue;
+        for run in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+            let word = run.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            if word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                self.take(&word.to_ascii_lowercase(), &mut rows);
+            } else {
+                self.take(word, &mut rows);
             }
-            self.take(&mut word, &mut rows);
-            if !c.is_whitespace() && !c.is_control() {
-                word.push(c);
-                self.take(&mut word, &mut rows);
+            let mark = run.trim_start_matches(word);
+            if mark.bytes().any(|byte| byte.is_ascii_punctuation()) {
+                self.take(mark, &mut rows);
             }
             if rows.len() >= limits::TOKENS_MAX {
                 break;
             }
         }
-        self.take(&mut word, &mut rows);
-        rows.truncate(limits::TOKENS_MAX);
         rows
     }
 
-    fn take(&self, word: &mut String, rows: &mut Vec<u32>) {
+    fn rows_of_any(&self, text: &str) -> Vec<u32> {
+        let mut rows = Vec::new();
+        let mut word = String::new();
+        for c in normal(text) {
+            if c.is_alphanumeric() && !is_ideograph(c) {
+                word.push(c);
+                continue;
+            }
+            self.take(&word, &mut rows);
+            word.clear();
+            if !c.is_whitespace() && !c.is_control() {
+                word.push(c);
+                self.take(&word, &mut rows);
+                word.clear();
+            }
+            if rows.len() >= limits::TOKENS_MAX {
+                break;
+            }
+        }
+        self.take(&word, &mut rows);
+        rows
+    }
+
+    fn take(&self, word: &str, rows: &mut Vec<u32>) {
         const WORD_CHARS_MAX: usize = 100;
         if word.is_empty() {
             return;
@@ -88,7 +136,6 @@ impl Vocabulary {
             rows.truncate(before);
             rows.extend(self.unknown);
         }
-        word.clear();
     }
 
     /// Longest piece first; false when some part of the word is no piece at all.
@@ -141,6 +188,11 @@ mod tests {
         #[test]
         fn no_text_breaks_it(text in any::<String>()) {
             prop_assert!(vocabulary().rows(&text).len() <= limits::TOKENS_MAX);
+        }
+
+        #[test]
+        fn plain_text_reads_the_same_both_ways(text in "[ -~\t\n]{0,60}") {
+            prop_assert_eq!(vocabulary().rows_of_ascii(&text), vocabulary().rows_of_any(&text));
         }
     }
 }

@@ -6,6 +6,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test may fall over")]
 
 pub mod contract;
+pub mod embedder;
 pub mod everything;
 pub mod mcp;
 pub mod mcp_http;
@@ -17,6 +18,7 @@ pub mod test_gateway;
 pub mod world;
 
 pub use contract::{capability, manifest, tool};
+pub use embedder::Embedder;
 pub use everything::Everything;
 pub use mcp_http::{McpHttp, Style};
 pub use misbehaving::Misbehaving;

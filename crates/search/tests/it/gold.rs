@@ -32,6 +32,15 @@ fn other_languages_find_tools_far_better_than_chance() {
     }
 }
 
+/// Asked of tools the glossary was not written for.
+#[test]
+fn other_languages_find_tools_of_a_strange_catalogue_better_than_chance() {
+    let set = ours("abroad");
+    for language in ["de", "es", "fr", "zh"] {
+        check(language, set.recall(&|query| query["language"] == language), (0.2, 0.4));
+    }
+}
+
 #[test]
 fn the_shared_sets_keep_their_recall() {
     let floors = [

@@ -168,6 +168,24 @@ fn a_namespace_said_is_understood() {
 }
 
 #[test]
+fn a_namespace_of_two_words_is_understood_and_a_filler_names_none() {
+    let docs = ["a", "google_drive", "one_drive"].map(|namespace| Doc {
+        name: "read_file",
+        namespace,
+        description: "Read a file.",
+        ..Doc::default()
+    });
+    let index = Index::build(&docs);
+    let names = |query: &str| {
+        let told = index.explain(&Ask::new(query, 3, &everyone));
+        let said = told.iter().filter(|why| why.from_names > 0.0).map(|why| why.doc);
+        said.collect::<Vec<_>>()
+    };
+    assert_eq!(names("read a file from Google Drive"), [1]);
+    assert_eq!(names("read a file"), Vec::<usize>::new());
+}
+
+#[test]
 fn nothing_fits_is_said_where_nothing_does() {
     let index = ours("demo").index();
     let check =

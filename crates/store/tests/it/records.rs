@@ -77,6 +77,26 @@ async fn a_list_shows_each_record_once_and_the_newest_first() {
 }
 
 #[tokio::test]
+async fn uses_are_counted_for_one_principal_and_only_where_the_call_went_well() {
+    let home = Home::new();
+    let store = filled(&home).await;
+    store.close_record(closing(completed("a3"))).await.unwrap();
+    let mut bobs = completed("c1");
+    bobs.call.principal_chain = vec![model::Principal::user("bob")];
+    store.close_record(closing(bobs)).await.unwrap();
+    let check = async |principal: &str, expected: &[(&str, u32)]| {
+        let uses = store.uses(principal).await.unwrap();
+        let uses: Vec<(&str, u32)> =
+            uses.iter().map(|(tool, uses)| (tool.as_str(), *uses)).collect();
+        assert_eq!(uses, expected, "{principal}");
+    };
+    check("user:alice", &[("payments/refund", 2)]).await;
+    check("user:bob", &[("payments/refund", 1)]).await;
+    check("user:", &[]).await;
+    check("user:%", &[]).await;
+}
+
+#[tokio::test]
 async fn a_line_tells_the_summary_or_the_error() {
     let home = Home::new();
     let store = filled(&home).await;

@@ -7,6 +7,7 @@ mod approvals;
 mod artifacts;
 mod cancel;
 mod envelope;
+mod finding;
 mod hidden;
 mod idempotency;
 mod limits;

@@ -170,6 +170,7 @@ fn explained(tool: &Entry, why: &Explanation) -> Value {
         "from_meaning": why.from_meaning,
         "from_names": why.from_names,
         "from_coverage": why.from_coverage,
+        "from_use": why.from_use,
         "reasons": reasons.collect::<Vec<_>>(),
     })
 }

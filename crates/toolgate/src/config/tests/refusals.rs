@@ -32,6 +32,22 @@ fn unknown_keys_are_named_with_the_nearest() {
 }
 
 #[test]
+fn search_has_one_source_of_meanings_and_a_real_address() {
+    check(
+        "catalog: a\nsearch:\n  model: m\n  endpoint: {url: https://x, model: m}\n",
+        "toolgate.yaml:4: `search` has both `model` and `endpoint`; keep one",
+    );
+    check(
+        "catalog: a\nsearch:\n  endpoint: {url: ftp://x, model: m}\n",
+        "toolgate.yaml:3: `search.endpoint` has a `url` that does not begin with `http://` or `https://`",
+    );
+    check(
+        "catalog: a\nsearch:\n  endpoint: {url: http://x}\n",
+        "toolgate.yaml:3: `search.endpoint.model` is missing",
+    );
+}
+
+#[test]
 fn all_mistakes_are_told_at_once() {
     check(
         "mode: fast\nport: high\nupstreems: {}\nlimits: {shutdown_ms: -1}\nhost: ${NOPE}\n",
