@@ -91,7 +91,7 @@ impl Vocabulary {
             } else {
                 self.take(word, &mut rows);
             }
-            let mark = run.trim_start_matches(word);
+            let mark = run.strip_prefix(word).unwrap_or_default();
             if mark.bytes().any(|byte| byte.is_ascii_punctuation()) {
                 self.take(mark, &mut rows);
             }
