@@ -20,6 +20,7 @@ fn among(namespace: fn(&str) -> String) -> Catalogue {
             "name": name, "description": about, "inputSchema": {"type": "object"},
         })],
         manifest: None,
+        extras: crate::Extras::default(),
     };
     let about = "Read a file from disk and return its text.";
     let sources = vec![

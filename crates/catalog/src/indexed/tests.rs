@@ -16,6 +16,7 @@ fn source(upstream: &str, tools: &[(&str, &str)]) -> Source {
         namespace: None,
         definitions: tools.iter().map(definition).collect(),
         manifest: None,
+        extras: crate::Extras::default(),
     }
 }
 
