@@ -49,7 +49,7 @@ impl Gateway {
     async fn hear(&self, query: &Query) -> Heard {
         let Query::Words(words) = query else { return Heard::default() };
         if self.meaning.is_rested() {
-            self.follow(self.catalogue()).await;
+            self.learn_of(self.catalogue()).await;
         }
         self.meaning.hear(words).await
     }

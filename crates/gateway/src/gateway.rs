@@ -118,7 +118,7 @@ impl Gateway {
         }
         state.offers = offers;
         let (generation, tools) = self.swap(&mut state);
-        self.follow(self.catalogue()).await;
+        self.learn_of(self.catalogue()).await;
         Refreshed { generation, tools, failures }
     }
 
@@ -130,7 +130,7 @@ impl Gateway {
             Ok(offer) => {
                 state.offers.insert(name.clone(), offer);
                 self.swap(&mut state);
-                self.follow(self.catalogue()).await;
+                self.learn_of(self.catalogue()).await;
             }
             Err(fault) => {
                 tracing::warn!(upstream.name = name.as_str(), %fault, "its changed list is missing");
@@ -151,7 +151,7 @@ impl Gateway {
     }
 
     /// Learns the meanings of a catalogue; where others must be waited for, beside what goes on.
-    pub(crate) async fn follow(&self, catalogue: Arc<Catalogue>) {
+    pub(crate) async fn learn_of(&self, catalogue: Arc<Catalogue>) {
         if !self.meaning.is_remote() {
             return self.meaning.learn(&catalogue).await;
         }
