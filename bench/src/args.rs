@@ -29,6 +29,10 @@ Usage: bench search
 
   Ranks the sets in ../shared/retrieval (or in $TOOLGATE_SHARED) and keeps a table, JSON and a plot
   in bench/results.
+
+Usage: bench clean
+
+  Cleans texts and answers of 1 MB, beside memcpy and a JSON parser.
 ";
 
 /// What this process is.
@@ -39,6 +43,7 @@ pub(crate) enum Mode {
     List(GateArgs),
     Idle { gate: GateArgs, over: Over },
     Search(SearchArgs),
+    Clean,
     Echo,
     Proxy { to: SocketAddr },
     Pages { folder: PathBuf },
@@ -104,6 +109,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
             Ok(Mode::Search(SearchArgs::Scale(tools)))
         }
         ["search", flag, ..] => Err(format!("`{flag}` is no flag of `search`; it has none")),
+        ["clean"] => Ok(Mode::Clean),
         ["role", "echo"] => Ok(Mode::Echo),
         ["role", "proxy", to] => Ok(Mode::Proxy { to: parse_address(to)? }),
         ["role", "pages", folder] => Ok(Mode::Pages { folder: folder.into() }),
@@ -117,10 +123,13 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
             }))
         }
         ["help" | "--help" | "-h"] => Ok(Mode::Help),
-        [] => Err("name a benchmark; there are `call`, `list`, `idle` and `search`".to_owned()),
-        [other, ..] => {
-            Err(format!("`{other}` is no benchmark; there are `call`, `list`, `idle` and `search`"))
+        [] => {
+            Err("name a benchmark; there are `call`, `list`, `idle`, `search` and `clean`"
+                .to_owned())
         }
+        [other, ..] => Err(format!(
+            "`{other}` is no benchmark; there are `call`, `list`, `idle`, `search` and `clean`"
+        )),
     }
 }
 

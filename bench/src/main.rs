@@ -8,6 +8,7 @@
 mod args;
 mod call;
 mod child;
+mod clean;
 mod client;
 mod cpu;
 mod fleet;
@@ -50,6 +51,7 @@ fn run(mode: Mode) -> Outcome<()> {
     match mode {
         Mode::Help => Ok(io::stdout().write_all(args::HELP.as_bytes())?),
         Mode::Search(args) => search::run(&args),
+        Mode::Clean => clean::run(),
         Mode::Call(args) => load_runtime()?.block_on(call::run(args)),
         Mode::List(args) => load_runtime()?.block_on(list::run(args)),
         Mode::Idle { gate, over } => load_runtime()?.block_on(idle::run(gate, over)),

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blob {
     pub handle: Handle,
+    /// The seed's name for it, `mcp:{tool}:{kind}:{index}`: unique within its call only.
+    pub alias: Option<Handle>,
     pub kind: ArtifactKind,
     pub media_type: String,
     pub label: String,
@@ -45,16 +47,23 @@ impl<'a> Shelf<'a> {
         &mut self,
         kind: ArtifactKind,
         media_type: &str,
-        label: &str,
+        name: Name<'_>,
         bytes: Vec<u8>,
     ) {
         let handle = match self.blobs.len() {
             0 => self.handle.clone(),
             earlier => Handle::from_string(format!("{}-{}", self.handle, earlier + 1)),
         };
-        let (media_type, label) = (media_type.to_owned(), label.to_owned());
-        self.blobs.push(Blob { handle, kind, media_type, label, bytes });
+        let alias = name.alias.map(Handle::from_string);
+        let (media_type, label) = (media_type.to_owned(), name.label.to_owned());
+        self.blobs.push(Blob { handle, alias, kind, media_type, label, bytes });
     }
+}
+
+/// What a blob is called beside its handle.
+pub(crate) struct Name<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) alias: Option<String>,
 }
 
 /// Standard base64, with or without its padding.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
 use crate::sanitise::Cleaner;
+use crate::tokens::count as tokens;
 use crate::window::{EventKind, SessionItem};
 
 /// What the prompt is for.
@@ -85,10 +86,6 @@ pub struct Brief {
     pub candidates: usize,
     pub included: Vec<String>,
     pub dropped: BTreeMap<String, Dropped>,
-}
-
-pub fn tokens(text: &str) -> usize {
-    bpe_openai::o200k_base().count(text)
 }
 
 pub fn brief(items: &[SessionItem], rules: &BriefRules<'_>) -> Brief {

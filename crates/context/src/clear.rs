@@ -4,11 +4,13 @@
 //! the evidence lane, and the sanitiser comes last, so that nothing it has not seen goes out.
 
 use model::result::{Cleaning, Provenance};
-use model::{Answer, Handle, View, canonical};
+use model::{Answer, Finding, Handle, View};
+use serde_json::Value;
 
 use crate::blob::Blob;
 use crate::cleared::Cleared;
 use crate::digest::digest;
+use crate::normalise::survey;
 use crate::redact::Redactor;
 use crate::sanitise::{Cleaner, Profile};
 use crate::shape::{Shaped, shape};
@@ -27,11 +29,12 @@ pub struct Rules<'a> {
 pub enum Size {
     /// Everything.
     Whole,
-    /// What is longer than `inline_chars` goes under `handle`, with an excerpt in its place.
+    /// What is longer than `inline_chars` goes under `handle`, with an excerpt in its place that
+    /// is meant to cost at most `budget_tokens`.
     ///
     /// Replaces structured content that is too long, so it is not for callers who hold the
     /// answer against an output schema.
-    Firewall { inline_chars: usize, handle: Handle },
+    Firewall { inline_chars: usize, budget_tokens: usize, handle: Handle },
 }
 
 /// An answer ready to go out, and what is to be kept of it.
@@ -47,16 +50,26 @@ pub struct Clearing {
     pub facts: Vec<String>,
     /// Ways to look at the first blob.
     pub views: Vec<View>,
+    /// The structured content is ours, and stands in the place of the tool's.
+    pub replaced: bool,
+    /// What is odd about the parts of the answer.
+    pub findings: Vec<Finding>,
+    /// The annotations of each part that has some, with its `part_index`.
+    pub content_annotations: Vec<Value>,
     pub cleaning: Cleaning,
     /// SHA-256 of the raw answer.
     pub result_hash: String,
 }
 
 pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
-    let result_hash = raw_hash(&answer);
+    let result_hash = answer.hash();
     let strict = Cleaner::strict(rules.redactor);
     let digest = digest(&answer.content, answer.structured.as_ref(), &strict);
-    let Shaped { mut answer, blobs, views } =
+    let (findings, mut content_annotations) = survey(&answer.content);
+    for annotations in &mut content_annotations {
+        strict.value(annotations);
+    }
+    let Shaped { mut answer, blobs, views, replaced } =
         shape(answer, &rules.source.tool, &rules.size, &digest.summary);
     let cleaner = Cleaner { profile: rules.profile, redactor: rules.redactor };
     let opaque = OPAQUE.map(|key| (key, answer.rest.shift_remove(key)));
@@ -74,6 +87,9 @@ pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
         lossy: digest.lossy,
         facts: digest.facts,
         views,
+        replaced,
+        findings,
+        content_annotations,
         cleaning,
         result_hash,
     }
@@ -81,11 +97,6 @@ pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
 
 /// Words a client hands back unread; changed, they would mean nothing to their maker.
 const OPAQUE: [&str; 2] = ["requestState", "taskId"];
-
-fn raw_hash(answer: &Answer) -> String {
-    // INVARIANT: an answer is JSON already, so it always has a value.
-    canonical::hash(&serde_json::to_value(answer).unwrap_or_default())
-}
 
 #[cfg(test)]
 mod tests;

@@ -79,7 +79,7 @@ fn facts(content: &[Value], structured: Option<&Value>, cleaner: &Cleaner<'_>) -
     let repeats = |text: &str| structured.is_some() && text.trim_start().starts_with(['{', '[']);
     let lines = texts(content)
         .filter(|text| !repeats(text))
-        .flat_map(str::lines)
+        .flat_map(lines_with_values)
         .filter_map(|line| line_fact(line, cleaner));
     let mut facts = Vec::new();
     for fact in fields.chain(lines) {
@@ -91,6 +91,20 @@ fn facts(content: &[Value], structured: Option<&Value>, cleaner: &Cleaner<'_>) -
         }
     }
     facts
+}
+
+/// The lines that have `: ` in them, found without looking at the others.
+fn lines_with_values(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let at = memchr::memmem::find(rest.as_bytes(), b": ")?;
+        let (before, after) = rest.split_at_checked(at)?;
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let end = after.find('\n').map_or(rest.len(), |newline| at + newline);
+        let line = rest.get(start..end)?;
+        rest = rest.get(end..).unwrap_or_default();
+        Some(line)
+    })
 }
 
 fn field_fact(key: &str, value: &Value, cleaner: &Cleaner<'_>) -> Option<String> {

@@ -23,6 +23,14 @@ pub(crate) fn parse_container(text: &str) -> Option<Value> {
     text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text).ok()).flatten()
 }
 
+/// Whether the text says the same as the value.
+pub(crate) fn spells(text: &str, value: &Value) -> bool {
+    let mut comparison = Comparison { rest: text.trim().as_bytes() };
+    let same = serde_json::to_writer(&mut comparison, value).is_ok() && comparison.rest.is_empty();
+    // Most servers write compact JSON; only other spellings have to be read.
+    same || parse_container(text).as_ref() == Some(value)
+}
+
 /// One step of an RFC 6901 pointer, escaped.
 pub(crate) fn pointer_token(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
@@ -49,6 +57,22 @@ impl io::Write for Counter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.chars += bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
         if self.chars > self.max { Err(full()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Takes what is written off the front of `rest`, as long as it is the same.
+struct Comparison<'a> {
+    rest: &'a [u8],
+}
+
+impl io::Write for Comparison<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest = self.rest.strip_prefix(bytes).ok_or_else(full)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -91,6 +115,17 @@ mod tests {
         check(json!({"a": [1, true]}), 100, 14);
         check(json!("häß"), 100, 5);
         check(json!("x".repeat(1000)), 100, 101);
+    }
+
+    #[test]
+    fn a_text_is_compared_with_a_value_however_it_is_spelled() {
+        let value = json!({"b": 1, "a": ["x", null]});
+        let check = |text: &str, same: bool| assert_eq!(spells(text, &value), same, "{text}");
+        check(r#"{"b":1,"a":["x",null]}"#, true);
+        check(" {\"a\": [\"x\", null],\n\"b\": 1}", true);
+        check(r#"{"b":1,"a":["x",null]}}"#, false);
+        check(r#"{"b":1,"a":["x"]}"#, false);
+        check("", false);
     }
 
     #[test]

@@ -14,7 +14,9 @@ pub mod evidence;
 pub mod normalise;
 pub mod redact;
 pub mod refuse;
+pub mod resource;
 pub mod sanitise;
+pub mod tokens;
 pub mod view;
 pub mod window;
 
@@ -32,6 +34,7 @@ pub use evidence::{Witness, evidence};
 pub use normalise::{Normalised, normalise};
 pub use redact::Redactor;
 pub use refuse::{lines, menu, pass, pass_error, refuse, say};
+pub use resource::{ResourceRead, resource};
 pub use sanitise::{Html, Profile, scrub};
 pub use session::{SessionError, load_session};
 pub use view::{parse_selector, view};

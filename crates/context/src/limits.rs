@@ -16,6 +16,8 @@ pub(crate) const NAME_CHARS_MAX: usize = 40;
 pub(crate) const SIBLINGS_MAX: usize = 20;
 /// Lines looked at before text is called CSV.
 pub(crate) const CSV_SAMPLE_LINES: usize = 10;
+/// Bytes looked at before text is called CSV.
+pub(crate) const CSV_SAMPLE_BYTES: usize = 16 * 1024;
 /// Lines a proposed view shows of one end of a text.
 pub(crate) const VIEW_LINES: usize = 20;
 /// A longer key is not offered as a way to go.
@@ -34,3 +36,13 @@ pub(crate) const GREP_CONTEXT_MAX: usize = 20;
 pub(crate) const GREP_LINE_CHARS_MAX: usize = 400;
 /// What a pattern may compile to.
 pub(crate) const GREP_PROGRAM_BYTES_MAX: usize = 1024 * 1024;
+/// How far down a large JSON value is described.
+pub(crate) const SKETCH_DEPTH_MAX: usize = 4;
+/// Fields of one object that are described.
+pub(crate) const SKETCH_FIELDS_MAX: usize = 64;
+/// Items of one list that may be shown.
+pub(crate) const SKETCH_ITEMS_MAX: usize = 200;
+/// Characters of such items altogether, and of a text among them.
+pub(crate) const SKETCH_ITEM_CHARS_MAX: usize = 16_000;
+/// Tokens of the frame around an excerpt: what is kept, and how to read on.
+pub(crate) const FRAME_TOKENS: usize = 220;

@@ -53,6 +53,49 @@ pub fn normalise(result: &Value, tool: &str) -> Normalised {
     }
 }
 
+/// What is odd about the parts, and their annotations, without keeping any of them.
+pub(crate) fn survey(content: &[Value]) -> (Vec<Finding>, Vec<Value>) {
+    let mut findings = Vec::new();
+    for (index, part) in content.iter().enumerate() {
+        let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+        let text = |place: &Value, name: &str| place.get(name).and_then(Value::as_str).is_some();
+        let resource = part.get("resource").unwrap_or(&Value::Null);
+        let sound = match kind {
+            "text" => text(part, "text"),
+            "image" | "audio" => text(part, "data"),
+            "resource" => text(resource, "text") || text(resource, "blob"),
+            "resource_link" => text(part, "uri"),
+            _ => false,
+        };
+        if !sound {
+            findings.push(oddity(index, kind));
+        }
+        let data = [part.get("data"), resource.get("blob")].into_iter().flatten().next();
+        let base64 = data.and_then(Value::as_str).filter(|_| sound && kind != "text");
+        if base64.is_some_and(|data| decode_base64(data).is_none()) {
+            findings.push(bad_base64(index));
+        }
+    }
+    (findings, annotations(content))
+}
+
+fn oddity(index: usize, kind: &str) -> Finding {
+    let known = ["text", "image", "audio", "resource", "resource_link"].contains(&kind);
+    let (rule, what) = if known {
+        ("part_malformed", "lacks what its type asks for")
+    } else {
+        ("part_unknown", "has a type nobody here knows")
+    };
+    let kind = model::fault::one_line(kind, 40);
+    let message = format!("part {index} (`{kind}`) {what}; it is kept as JSON");
+    Finding::new(Severity::Warning, rule, &message)
+}
+
+fn bad_base64(index: usize) -> Finding {
+    let message = format!("part {index} is not base64; it is kept as it is");
+    Finding::new(Severity::Warning, "bad_base64", &message)
+}
+
 fn outcome(result: &Value) -> Outcome {
     let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
     if is_error { Outcome::Error } else { Outcome::Ok }
@@ -171,13 +214,7 @@ impl Ledger<'_> {
     }
 
     fn unknown(&mut self, index: usize, part: &Value, kind: &str) {
-        let known = ["text", "image", "audio", "resource", "resource_link"].contains(&kind);
-        let (rule, what) = if known {
-            ("part_malformed", "lacks what its type asks for")
-        } else {
-            ("part_unknown", "has a type nobody here knows")
-        };
-        self.find(rule, &format!("part {index} (`{kind}`) {what}; it is kept as JSON"));
+        self.findings.push(oddity(index, kind));
         let label = format!("part {index} from {}", self.tool);
         let bytes = part.to_string().into_bytes();
         let media_type = "application/json";
@@ -188,7 +225,7 @@ impl Ledger<'_> {
     /// The bytes behind base64, or the text itself where it is none.
     fn decoded(&mut self, index: usize, data: &str) -> Vec<u8> {
         decode_base64(data).unwrap_or_else(|| {
-            self.find("bad_base64", &format!("part {index} is not base64; it is kept as it is"));
+            self.findings.push(bad_base64(index));
             data.as_bytes().to_vec()
         })
     }
@@ -197,7 +234,7 @@ impl Ledger<'_> {
         let handle = Handle::from_string(format!("mcp:{}:{place}", self.tool));
         let Piece { kind, media_type, label, bytes } = piece;
         let (media_type, label) = (media_type.to_owned(), label.to_owned());
-        let blob = Blob { handle: handle.clone(), kind, media_type, label, bytes };
+        let blob = Blob { handle: handle.clone(), alias: None, kind, media_type, label, bytes };
         self.blobs.insert(handle, blob);
     }
 

@@ -7,51 +7,84 @@ mod assign;
 mod known;
 mod phrase;
 mod random;
+mod scan;
 mod shape;
 mod table;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
-use aho_corasick::AhoCorasick;
 use model::{Fault, Secret};
+use scan::Scanner;
+use table::Anchor;
+
+use crate::limits::KNOWN_SECRET_BYTES_MIN;
+use crate::sanitise::{Cleaner, Profile};
 
 /// Stands where a secret was.
 pub(crate) const REDACTED: &str = "[redacted]";
 
 /// Knows the secrets of this gate, and the shapes of everybody's.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Redactor {
-    known: Option<AhoCorasick>,
+    scanner: Arc<Scanner>,
+    knows_some: bool,
+}
+
+impl Default for Redactor {
+    fn default() -> Self {
+        Self { scanner: Arc::clone(&shape::COMMON), knows_some: false }
+    }
 }
 
 impl Redactor {
     /// Knows these secrets, also inside base64 and percent-encoded. Very short ones are left out.
     pub fn knowing<'s>(secrets: impl IntoIterator<Item = &'s Secret>) -> Self {
-        Self { known: known::automaton(secrets) }
+        let spellings = known::spellings(secrets);
+        let knows_some = !spellings.is_empty();
+        let known = |spelling: String| (spelling.into_bytes(), Anchor::Known);
+        let scanner = shape::COMMON.with(spellings.into_iter().map(known));
+        Self { scanner: Arc::new(scanner), knows_some }
     }
 
     /// The text without its secrets; copied only where there are some.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut found: Vec<Range<usize>> = shape::secrets(text);
-        if let Some(known) = &self.known {
-            found.extend(known.find_iter(text).map(|hit| hit.range()));
+        if text.len() < KNOWN_SECRET_BYTES_MIN {
+            return Cow::Borrowed(text);
         }
+        let found = shape::secrets(&self.scanner, text);
         if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(cover(text, found)) }
     }
 
     /// Whether the field `key` says that its `value` is a secret, and the value looks like one.
     pub(crate) fn is_assigned(&self, key: &str, value: &str) -> bool {
-        let known = || self.known.as_ref().is_some_and(|known| known.is_match(value));
-        assign::names_secret(key, value) || assign::is_about_secrets(key) && known()
+        if !assign::may_be_secret(value) && !self.knows_some {
+            return false;
+        }
+        assign::names_secret(key, value) || self.knows(value) && assign::is_about_secrets(key)
+    }
+
+    fn knows(&self, text: &str) -> bool {
+        let mut known = false;
+        if self.knows_some {
+            self.scanner.each(text, |hit| known |= matches!(hit.anchor, Anchor::Known));
+        }
+        known
     }
 
     /// The fault without its secrets, in what the client reads and in what the log keeps.
     pub fn fault(&self, mut fault: Fault) -> Fault {
         let clean = |text: &mut String| *text = self.redact(text).into_owned();
         clean(&mut fault.message);
+        clean(&mut fault.path);
         fault.log.iter_mut().for_each(clean);
+        fault.violations.iter_mut().for_each(|violation| clean(&mut violation.message));
+        let cleaner = Cleaner { profile: Profile::Verbatim, redactor: self };
+        for (key, value) in &mut fault.details {
+            cleaner.field(key, value);
+        }
         fault
     }
 }
@@ -59,7 +92,7 @@ impl Redactor {
 /// Tells nothing of what it knows.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("knows_some", &self.known.is_some()).finish()
+        f.debug_struct("Redactor").field("knows_some", &self.knows_some).finish()
     }
 }
 

@@ -64,6 +64,7 @@ impl Profile {
     /// One string as the model may read it; copied only where something changes.
     pub fn clean(self, text: &str) -> Cow<'_, str> {
         match self {
+            Self::Strict if is_plain(text) => Cow::Borrowed(text),
             Self::Strict => then(then(scrub(text), invisible::reveal), marker::mark),
             Self::Plain => scrub(text),
             Self::Stargraph(html) => stargraph::transform(text, html),
@@ -124,6 +125,12 @@ impl<'a> Cleaner<'a> {
             other => self.value(other),
         }
     }
+}
+
+/// Short and of letters, digits and harmless signs alone, as most names and values are.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: &u8| matches!(byte, b' '..=b'%' | b'\''..=b';' | b'='..=b'^' | b'`'..=b'~');
+    text.len() <= 64 && text.as_bytes().iter().fold(true, |all, byte| all & plain(byte))
 }
 
 fn put(text: &mut String, clean: impl FnOnce(&str) -> Cow<'_, str>) -> u64 {

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::window::{ContextStore, EventKind, SessionItem, WindowError};
 
+/// A complete session to try things on.
+pub const EXAMPLE: &str = include_str!("../examples/session.jsonl");
+
 /// What is wrong with a session file, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
@@ -73,8 +76,6 @@ fn read(line: &str) -> Result<SessionItem, String> {
 mod tests {
     use super::*;
     use model::Handle;
-
-    const EXAMPLE: &str = include_str!("../examples/session.jsonl");
 
     /// CW-28, CW-30, CW-32, CW-33
     #[test]

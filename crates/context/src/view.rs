@@ -8,10 +8,13 @@ mod pointer;
 mod rows;
 mod selector;
 
+use std::borrow::Cow;
+
 use model::{Answer, Code, Fault, Selector};
 use serde_json::json;
 
 use crate::cleared::Cleared;
+use crate::json::parse_container;
 use crate::redact::Redactor;
 use crate::refuse::release;
 use crate::sanitise::Cleaner;
@@ -40,9 +43,19 @@ pub fn view(
         Selector::Rows { start, end, pointer } => {
             rows::rows(text, pointer, rows::Span { start: *start, end: *end }, &cleaner)
         }
-        plain => plain_text(&cleaner.text(text), plain),
+        plain => plain_text(&cleaner.text(&laid_out(text, plain)), plain),
     }?;
     Ok(release(page.into_answer(), redactor))
+}
+
+/// JSON on one line has no lines to page through, so it is spread out for views by line.
+fn laid_out<'t>(text: &'t str, selector: &Selector) -> Cow<'t, str> {
+    let by_line = !matches!(selector, Selector::Chars { .. } | Selector::Bytes { .. });
+    let one_line = by_line && !text.contains('\n');
+    match one_line.then(|| parse_container(text)).flatten() {
+        Some(value) => serde_json::to_string_pretty(&value).map_or(Cow::Borrowed(text), Cow::Owned),
+        None => Cow::Borrowed(text),
+    }
 }
 
 fn plain_text(text: &str, selector: &Selector) -> Result<Page, Fault> {

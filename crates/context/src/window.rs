@@ -187,6 +187,7 @@ fn qualified(parent: &str, handle: &Handle) -> Handle {
 fn text_blob(tool: &str, text: String) -> Blob {
     Blob {
         handle: Handle::from_string(format!("mcp:{tool}:text")),
+        alias: None,
         kind: ArtifactKind::Text,
         media_type: "text/plain".to_owned(),
         label: format!("text from {tool}"),

@@ -167,6 +167,11 @@ impl Gateway {
         self.meaning.learn(&self.catalogue()).await;
     }
 
+    /// What is declared about an upstream.
+    pub(crate) fn manifest(&self, upstream: &UpstreamName) -> Option<&AdapterManifest> {
+        self.manifests.get(upstream).map(Arc::as_ref)
+    }
+
     /// The catalogue of this moment. Hold on to it for the length of one call, not longer.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))

@@ -61,6 +61,8 @@ pub struct Settings {
     pub calls_in_flight: u32,
     /// Text longer than this becomes an artifact in the modes that can view one.
     pub inline_chars: usize,
+    /// Tokens that the excerpt in its place may cost, about.
+    pub budget_tokens: usize,
     /// For upstreams that have no rules of their own.
     pub output: Output,
     pub outputs: BTreeMap<UpstreamName, Output>,
@@ -81,6 +83,7 @@ impl Default for Settings {
             calls_per_minute: limits::CALLS_PER_MINUTE_DEFAULT,
             calls_in_flight: limits::CALLS_IN_FLIGHT_DEFAULT,
             inline_chars: limits::INLINE_CHARS_DEFAULT,
+            budget_tokens: limits::BUDGET_TOKENS_DEFAULT,
             output: Output::default(),
             outputs: BTreeMap::new(),
             redactor: Redactor::default(),

@@ -1,7 +1,8 @@
 //! Looking into an artifact: the handle's owner gets a slice, cleaned like everything else.
 
 use context::Cleared;
-use model::{Caller, Code, Fault, Selector};
+use model::{Caller, Code, Fault, Selector, SessionId};
+use store::Reader;
 
 use crate::gateway::Gateway;
 
@@ -21,7 +22,9 @@ impl Gateway {
     ) -> Result<Cleared, Fault> {
         let principal = caller.principal.to_string();
         let shown = model::fault::one_line(handle, 80);
-        let Some((artifact, bytes)) = self.store.artifact(handle, &principal).await? else {
+        let session = caller.session.as_ref().map(SessionId::as_str);
+        let reader = Reader { principal: &principal, session };
+        let Some((artifact, bytes)) = self.store.artifact(handle, reader).await? else {
             let message = format!("no artifact `{shown}` for this caller");
             return Err(Fault::new(Code::ViewFailed, message).at(shown));
         };

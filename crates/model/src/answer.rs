@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::canonical::{self, Field};
+
 /// A raw answer in the shape all connectors share. Unknown fields ride along in `rest`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -66,6 +68,16 @@ impl Answer {
         self.bare
             && (kind.is_some_and(|kind| kind != "complete")
                 || self.rest.get("task").is_some_and(Value::is_object))
+    }
+
+    /// SHA-256 of the canonical JSON of all of it.
+    pub fn hash(&self) -> String {
+        const YES: Value = Value::Bool(true);
+        let rest = self.rest.iter().map(|(key, value)| (key.as_str(), Field::Value(value)));
+        let structured = self.structured.iter().map(|v| ("structuredContent", Field::Value(v)));
+        let error = self.is_error.then_some(("isError", Field::Value(&YES)));
+        let content = (!self.bare).then_some(("content", Field::List(&self.content)));
+        canonical::hash_fields(rest.chain(structured).chain(error).chain(content))
     }
 
     /// The text blocks in order, joined by newlines.
@@ -143,5 +155,16 @@ mod tests {
         check(json!([]), "object");
         check(json!({"content": "x"}), "`content`");
         check(json!({"content": [], "isError": "yes"}), "`isError`");
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_whole_as_one_value() {
+        for wire in [
+            json!({"content": [], "_meta": {"a": 1}, "vendor": true}),
+            json!({"content": [{"type": "text", "text": "x"}], "isError": true, "structuredContent": {"b": 1, "a": 2}}),
+        ] {
+            let answer: Answer = serde_json::from_value(wire.clone()).unwrap();
+            assert_eq!(answer.hash(), canonical::hash(&wire));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! One spelling for one JSON value (RFC 8785), and the hash over it.
 
+use std::cmp::Ordering;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -13,37 +15,72 @@ pub fn bytes(value: &Value) -> Vec<u8> {
     out
 }
 
+/// One field of an object that is nowhere whole.
+#[derive(Clone, Copy, Debug)]
+pub enum Field<'v> {
+    Value(&'v Value),
+    List(&'v [Value]),
+}
+
+/// The hash of an object given by its fields, as if it were one value; nothing is copied.
+pub fn hash_fields<'v>(fields: impl IntoIterator<Item = (&'v str, Field<'v>)>) -> String {
+    let mut out = Vec::new();
+    object(fields.into_iter().collect(), &mut out, |field, out| match field {
+        Field::Value(value) => write(value, out),
+        Field::List(items) => list(items, out),
+    });
+    hash_bytes(&out)
+}
+
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
-        Value::Array(items) => {
-            out.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write(item, out);
-            }
-            out.push(b']');
+        Value::Array(items) => list(items, out),
+        Value::Object(fields) => {
+            object(fields.iter().map(|(key, field)| (key.as_str(), field)).collect(), out, write);
         }
-        Value::Object(object) => {
-            let mut fields: Vec<(&String, &Value)> = object.iter().collect();
-            fields.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
-            out.push(b'{');
-            for (index, (key, field)) in fields.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                leaf(&key, out);
-                out.push(b':');
-                write(field, out);
-            }
-            out.push(b'}');
-        }
+        Value::String(text) => string(text, out),
         Value::Number(number) if number.is_i64() || number.is_u64() => {
-            out.extend_from_slice(number.to_string().as_bytes());
+            // INVARIANT: as for texts.
+            drop(serde_json::to_writer(out, number));
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => leaf(value, out),
+        Value::Null | Value::Bool(_) | Value::Number(_) => leaf(value, out),
     }
+}
+
+fn list(items: &[Value], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(item, out);
+    }
+    out.push(b']');
+}
+
+fn object<F: Copy>(mut fields: Vec<(&str, F)>, out: &mut Vec<u8>, write: impl Fn(F, &mut Vec<u8>)) {
+    fields.sort_by(|(a, _), (b, _)| by_utf16(a, b));
+    out.push(b'{');
+    for (index, (key, field)) in fields.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        string(key, out);
+        out.push(b':');
+        write(field, out);
+    }
+    out.push(b'}');
+}
+
+fn by_utf16(a: &str, b: &str) -> Ordering {
+    // The two orders are one for ASCII, which nearly every key is.
+    if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
+}
+
+/// Escaped as the standard says, which is how `serde_json` does it.
+fn string(text: &str, out: &mut Vec<u8>) {
+    // INVARIANT: writing a text to memory cannot fail, so nothing is left out here.
+    drop(serde_json::to_writer(out, text));
 }
 
 fn leaf(value: &impl serde::Serialize, out: &mut Vec<u8>) {
@@ -98,6 +135,23 @@ mod tests {
             String::from_utf8(bytes(&value)).unwrap(),
             "{\"\u{1F600}\":\"\\u0007\\n\u{20ac}\",\"\u{E000}\":1}"
         );
+    }
+
+    #[test]
+    fn strings_are_spelled_like_the_standards_own_implementation() {
+        for c in (0..=0x2FFF).filter_map(char::from_u32) {
+            let text = format!("a{c}\u{7f}\"\\/");
+            let standard = serde_json_canonicalizer::to_vec(&text).unwrap();
+            assert_eq!(bytes(&json!(text)), standard, "{}", c.escape_unicode());
+        }
+    }
+
+    #[test]
+    fn fields_hash_like_the_object_they_make() {
+        let value = json!({"b": [1, {"c": null}], "a": "x"});
+        let list = value["b"].as_array().unwrap();
+        let fields = [("b", Field::List(list)), ("a", Field::Value(&value["a"]))];
+        assert_eq!(hash_fields(fields), hash(&value));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub const SUMMARY_CHARS_MAX: usize = 500;
 pub const FACTS_MAX: usize = 20;
 /// Text of a result that reaches the model as it is.
 pub const INLINE_CHARS_DEFAULT: usize = 2_000;
+/// What the excerpt of a longer result may cost a model, in tokens.
+pub const BUDGET_TOKENS_DEFAULT: usize = 800;
 /// One page of a view.
 pub const VIEW_CHARS_MAX: usize = 8_000;
 /// How long a call may take when nobody says otherwise.
@@ -36,3 +38,9 @@ pub const CALLS_PER_MINUTE_DEFAULT: u32 = 600;
 pub const CALLS_IN_FLIGHT_DEFAULT: u32 = 256;
 /// Pages followed when an upstream lists its tools.
 pub const LIST_PAGES_MAX: usize = 100;
+/// How long an artifact is kept that no record cites.
+pub const ARTIFACT_TTL_DEFAULT: Duration = Duration::from_hours(7 * 24);
+/// Bytes of all artifacts together.
+pub const ARTIFACT_BYTES_DEFAULT: u64 = 1024 * 1024 * 1024;
+/// Artifacts kept at a time.
+pub const ARTIFACT_COUNT_DEFAULT: u64 = 10_000;

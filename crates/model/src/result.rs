@@ -1,6 +1,7 @@
 //! The envelope of a result: what happened, in a form that records, cards and planners share.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::artifact::{ArtifactRef, View};
 use crate::evidence::Evidence;
@@ -62,6 +63,9 @@ pub struct Provenance {
     pub upstream: String,
     pub tool: String,
     pub protocol: String,
+    /// The annotations of each part of the answer that has some, with its `part_index`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content_annotations: Vec<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

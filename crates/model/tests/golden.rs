@@ -106,6 +106,7 @@ fn outcome() -> CallResult {
             upstream: "demo".to_owned(),
             tool: "payments_issue_refund".to_owned(),
             protocol: "function".to_owned(),
+            content_annotations: Vec::new(),
         },
     }
 }

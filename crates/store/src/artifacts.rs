@@ -1,95 +1,153 @@
 //! Stored bytes: kept once under their hash, found by a handle that is bound to its principal.
 //!
-//! No name from outside becomes a path. A handle may return with a later call and then means the
-//! newer bytes; `call_id/handle` says which call is meant (resolution C28).
+//! A handle cannot be guessed. The seed's handles are aliases: `call_id/alias` says which call is
+//! meant, and the bare alias means the newest call of the session (resolution C28).
 
-use std::path::PathBuf;
+mod keep;
+mod room;
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use model::{
-    ArtifactId, ArtifactKind, ArtifactRef, CallId, Class, Fault, Handle, Timestamp, canonical,
+    ArtifactId, ArtifactKind, ArtifactRef, CallId, Class, Code, Fault, Handle, Timestamp,
+    canonical, limits,
 };
-use object_store::{ObjectStoreExt, PutPayload, path::Path};
 
 use crate::database::{Connection, broken};
-use crate::folder;
 use crate::store::Store;
 use crate::word;
-use crate::writer::{Write, WriteError};
+use keep::{Keep, Kept};
+use room::Sweep;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewArtifact {
     pub handle: Handle,
+    /// Another name for it within its call.
+    pub alias: Option<Handle>,
     /// The only one who may read it by this handle.
     pub principal: String,
+    pub session: Option<String>,
     pub call_id: CallId,
     pub kind: ArtifactKind,
     pub media_type: String,
     pub label: String,
     pub class: Class,
+    /// Evidence of a record rests on these bytes: they are kept whatever their age.
+    pub cited: bool,
     pub bytes: Bytes,
 }
 
+/// Who asks for an artifact.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    pub principal: &'a str,
+    pub session: Option<&'a str>,
+}
+
+/// How much is kept, and for how long. What a record cites stays, and counts.
+#[derive(Clone, Debug)]
+pub struct Quotas {
+    pub ttl: Duration,
+    pub bytes_max: u64,
+    pub count_max: u64,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            ttl: limits::ARTIFACT_TTL_DEFAULT,
+            bytes_max: limits::ARTIFACT_BYTES_DEFAULT,
+            count_max: limits::ARTIFACT_COUNT_DEFAULT,
+        }
+    }
+}
+
 impl Store {
-    /// Keeps the bytes for the principal; durable when it returns.
+    /// Keeps the bytes for the principal; durable when it returns. The oldest artifacts that
+    /// nothing cites make room for it.
     pub async fn put_artifact(&self, new: NewArtifact) -> Result<ArtifactRef, Fault> {
+        let quotas = self.quotas();
+        if new.bytes.len() as u64 > quotas.bytes_max {
+            return Err(room::too_large(new.bytes.len(), quotas));
+        }
         let hash = hash(new.bytes.clone()).await?;
-        let unwritten = |error: object_store::Error| {
-            Fault::new(model::Code::Internal, Kept::UNWRITTEN).logging(format!("artifact: {error}"))
+        let kept = {
+            // No object is removed between its writing and its row.
+            let _steady = self.sweeping().read().await;
+            let unkept = |fault: Fault| {
+                let log = fault.log.unwrap_or(fault.message);
+                Fault::new(Code::Internal, Keep::UNKEPT).logging(log)
+            };
+            self.objects().put(&hash, new.bytes.clone()).await.map_err(unkept)?;
+            self.write(Keep::new(new, hash.clone(), self.now(), quotas.clone())).await
         };
-        let (place, payload) = (object(&hash)?, PutPayload::from_bytes(new.bytes.clone()));
-        // Written even if it is there: the same bytes, and a damaged copy heals.
-        self.objects().put(&place, payload).await.map_err(unwritten)?;
-        let file = self.objects().path_to_filesystem(&place).map_err(unwritten)?;
-        close_to_others(file).await?;
-        self.write(Kept::new(new, hash, self.now())).await
+        match kept {
+            Ok(Kept { artifact, orphans }) => {
+                self.remove_orphans(orphans).await;
+                Ok(artifact)
+            }
+            Err(fault) => {
+                self.remove_orphans(vec![hash]).await;
+                Err(fault)
+            }
+        }
     }
 
-    /// What the handle means to this principal; a foreign handle is as good as an unknown one.
+    /// What the handle means to this reader; one that is foreign or has expired is as good as an
+    /// unknown one.
     pub async fn artifact(
         &self,
         handle: &str,
-        principal: &str,
+        reader: Reader<'_>,
     ) -> Result<Option<(ArtifactRef, Bytes)>, Fault> {
-        let mut reader = self.reader().await?;
-        let found = find(&mut reader, handle, principal).await.map_err(broken)?;
-        drop(reader);
+        let mut connection = self.reader().await?;
+        let found = find(&mut connection, handle, reader, self.now()).await.map_err(broken)?;
+        drop(connection);
         let Some(row) = found else { return Ok(None) };
         let artifact = row.artifact()?;
         let bytes = self.read_verified(artifact.artifact_id.as_str()).await?;
         Ok(Some((artifact, bytes)))
     }
 
+    /// Removes what has expired and what is above the quotas; tells how many artifacts went.
+    pub async fn sweep_artifacts(&self) -> Result<usize, Fault> {
+        let swept = self.write(Sweep { quotas: self.quotas().clone() }).await?;
+        let count = swept.removed;
+        self.remove_orphans(swept.orphans).await;
+        Ok(count)
+    }
+
+    /// Bytes that no row names any more. What cannot be removed now is only a waste of room.
+    async fn remove_orphans(&self, hashes: Vec<String>) {
+        if hashes.is_empty() {
+            return;
+        }
+        let _alone = self.sweeping().write().await;
+        for hash in hashes {
+            if let Err(fault) = self.remove_orphan(&hash).await {
+                let detail = fault.log.unwrap_or_default();
+                tracing::warn!(artifact.id = hash, detail, "an artifact could not be removed");
+            }
+        }
+    }
+
+    async fn remove_orphan(&self, hash: &str) -> Result<(), Fault> {
+        let mut connection = self.reader().await?;
+        if room::is_named(&mut connection, hash).await.map_err(broken)? {
+            return Ok(());
+        }
+        drop(connection);
+        self.objects().delete(hash).await
+    }
+
     async fn read_verified(&self, id: &str) -> Result<Bytes, Fault> {
-        let lost = |error: object_store::Error| Fault::internal(format!("artifact {id}: {error}"));
-        let object = self.objects().get(&object(id)?).await.map_err(lost)?;
-        let bytes = object.bytes().await.map_err(lost)?;
+        let bytes = self.objects().get(id).await?;
         if hash(bytes.clone()).await? != id {
             return Err(Fault::internal(format!("artifact {id} is damaged: its hash differs")));
         }
         Ok(bytes)
     }
-}
-
-/// Two digits of the hash make the folder, so that no folder grows without bound.
-fn object(hash: &str) -> Result<Path, Fault> {
-    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match hash.get(..2) {
-        Some(folder) if is_hash => Ok(Path::from_iter([folder, hash])),
-        _ => Err(Fault::internal(format!("artifact id `{hash}` is no hash"))),
-    }
-}
-
-/// The object store makes files and folders that others could read, were the folder above them open.
-async fn close_to_others(file: PathBuf) -> Result<(), Fault> {
-    let tighten = move || {
-        file.parent().map_or(Ok(()), |folder| folder::tighten(folder, 0o700))?;
-        folder::tighten(&file, 0o600)
-    };
-    tokio::task::spawn_blocking(tighten)
-        .await
-        .map_err(|error| Fault::internal(format!("closing an artifact broke off: {error}")))?
-        .map_err(|error| Fault::internal(error.to_string()))
 }
 
 async fn hash(bytes: Bytes) -> Result<String, Fault> {
@@ -98,76 +156,26 @@ async fn hash(bytes: Bytes) -> Result<String, Fault> {
         .map_err(|error| Fault::internal(format!("hashing broke off: {error}")))
 }
 
-/// Whose bytes these are, ready to be written.
-struct Kept {
-    principal: String,
-    call_id: CallId,
-    artifact: ArtifactRef,
-}
-
-impl Kept {
-    fn new(new: NewArtifact, hash: String, created_at: Timestamp) -> Self {
-        let size_bytes = u64::try_from(new.bytes.len()).unwrap_or(u64::MAX);
-        let artifact = ArtifactRef {
-            handle: new.handle,
-            artifact_id: ArtifactId::from_string(hash),
-            kind: new.kind,
-            media_type: new.media_type,
-            size_bytes,
-            label: new.label,
-            class: new.class,
-            created_at,
-        };
-        Self { principal: new.principal, call_id: new.call_id, artifact }
-    }
-}
-
-impl Write for Kept {
-    type Done = ArtifactRef;
-    const UNWRITTEN: &'static str = "the result could not be stored; the operator's log says why";
-
-    async fn write(
-        &self,
-        connection: &mut Connection,
-        _now: Timestamp,
-    ) -> Result<ArtifactRef, WriteError> {
-        let artifact = &self.artifact;
-        sqlx::query(
-            "INSERT INTO artifacts (handle, artifact_id, principal, call_id, kind, media_type, \
-             size_bytes, label, class, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        )
-        .bind(artifact.handle.as_str())
-        .bind(artifact.artifact_id.as_str())
-        .bind(&self.principal)
-        .bind(self.call_id.as_str())
-        .bind(word::write(&artifact.kind))
-        .bind(&artifact.media_type)
-        .bind(i64::try_from(artifact.size_bytes).unwrap_or(i64::MAX))
-        .bind(&artifact.label)
-        .bind(word::write(&artifact.class))
-        .bind(artifact.created_at.as_millis())
-        .execute(connection)
-        .await?;
-        Ok(artifact.clone())
-    }
-}
-
 async fn find(
     connection: &mut Connection,
     handle: &str,
-    principal: &str,
+    reader: Reader<'_>,
+    now: Timestamp,
 ) -> Result<Option<Row>, sqlx::Error> {
-    let (call_id, handle_in_call) = handle.split_once('/').unwrap_or_default();
+    let (call_id, name_in_call) = handle.split_once('/').unwrap_or_default();
     sqlx::query_as(
         "SELECT handle, artifact_id, kind, media_type, size_bytes, label, class, created_at \
          FROM artifacts WHERE principal = $1 \
-         AND (handle = $2 OR (handle = $3 AND call_id = $4)) ORDER BY seq DESC LIMIT 1",
+         AND (cited = 1 OR expires_at IS NULL OR expires_at > $2) \
+         AND (handle = $3 OR (alias = $3 AND COALESCE(session, '') = $4) \
+         OR (call_id = $5 AND (handle = $6 OR alias = $6))) ORDER BY seq DESC LIMIT 1",
     )
-    .bind(principal)
+    .bind(reader.principal)
+    .bind(now.as_millis())
     .bind(handle)
-    .bind(handle_in_call)
+    .bind(reader.session.unwrap_or_default())
     .bind(call_id)
+    .bind(name_in_call)
     .fetch_optional(connection)
     .await
 }

@@ -26,3 +26,11 @@ pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const LOG_PAGES: u32 = 4_000;
 /// What of the log's file is kept once it was folded in.
 pub(crate) const JOURNAL_BYTES: u32 = 32 * 1024 * 1024;
+/// How long a bucket may take to answer one request.
+pub(crate) const BUCKET_WAIT: Duration = Duration::from_secs(20);
+/// How often a failed request to a bucket is sent again.
+pub(crate) const BUCKET_RETRIES_MAX: usize = 3;
+/// How long requests to a bucket are sent again altogether.
+pub(crate) const BUCKET_RETRY_WAIT: Duration = Duration::from_secs(30);
+/// Artifacts removed at once while room is made.
+pub(crate) const EVICT_PAGE: i64 = 256;

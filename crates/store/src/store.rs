@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use model::{Clock, Fault, Secret, Timestamp};
-use object_store::local::LocalFileSystem;
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool};
+use tokio::sync::RwLock;
 
+use crate::artifacts::Quotas;
 use crate::database::{self, Database};
 use crate::folder::{self, FolderError};
+use crate::objects::{Objects, Place};
 use crate::writer::{Write, Writer};
 
 #[derive(Clone, Debug)]
@@ -19,12 +21,15 @@ pub struct Config {
     pub dir: PathBuf,
     /// A PostgreSQL server to use in place of a file in the folder.
     pub url: Option<Secret>,
+    /// Where the bytes of artifacts are kept.
+    pub place: Place,
+    pub quotas: Quotas,
 }
 
 impl Config {
-    /// Everything in this folder.
+    /// Everything in this folder, within the usual quotas.
     pub fn folder(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), url: None }
+        Self { dir: dir.into(), url: None, place: Place::default(), quotas: Quotas::default() }
     }
 }
 
@@ -60,6 +65,8 @@ pub enum OpenError {
     ForeignSchema { place: String },
     #[error("cannot use the database `{place}`: {cause}")]
     Unreachable { place: String, cause: String },
+    #[error("cannot keep artifacts in `{url}`: {cause}; see `artifacts` in the configuration")]
+    Bucket { url: String, cause: String },
 }
 
 /// An open data folder. Clones share it.
@@ -72,7 +79,10 @@ pub struct Store {
 struct Inner {
     readers: AnyPool,
     writer: Writer,
-    artifacts: LocalFileSystem,
+    objects: Objects,
+    quotas: Quotas,
+    /// Held while objects are removed, shared while one is written.
+    sweeping: RwLock<()>,
     clock: Clock,
 }
 
@@ -81,13 +91,16 @@ impl Store {
     pub async fn open(config: &Config, clock: Clock) -> Result<Self, OpenError> {
         folder::prepare(&config.dir)?;
         let setup = take_setup_lock(&config.dir).await?;
-        let artifacts = open_artifacts(&config.dir.join(folder::ARTIFACTS))?;
+        let objects = Objects::open(&config.place, &config.dir.join(folder::ARTIFACTS))?;
         let mut database = Database::locate(&config.dir, config.url.as_ref())?;
         let connection = database.open().await?;
         drop(setup);
         let readers = database.readers()?;
         let writer = Writer::start(connection, database, clock.clone());
-        Ok(Self { inner: Arc::new(Inner { readers, writer, artifacts, clock }) })
+        let quotas = config.quotas.clone();
+        let sweeping = RwLock::default();
+        let inner = Inner { readers, writer, objects, quotas, sweeping, clock };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Finishes what is queued, folds the log into the database and closes both.
@@ -108,8 +121,16 @@ impl Store {
         self.inner.readers.acquire().await.map_err(database::broken)
     }
 
-    pub(crate) fn objects(&self) -> &LocalFileSystem {
-        &self.inner.artifacts
+    pub(crate) fn objects(&self) -> &Objects {
+        &self.inner.objects
+    }
+
+    pub(crate) fn quotas(&self) -> &Quotas {
+        &self.inner.quotas
+    }
+
+    pub(crate) fn sweeping(&self) -> &RwLock<()> {
+        &self.inner.sweeping
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -123,11 +144,4 @@ async fn take_setup_lock(dir: &Path) -> Result<File, OpenError> {
         Ok(locked) => Ok(locked?),
         Err(error) => Err(OpenError::Unusable { path: dir.to_owned(), cause: error.to_string() }),
     }
-}
-
-fn open_artifacts(path: &Path) -> Result<LocalFileSystem, OpenError> {
-    folder::private_dir(path)?;
-    LocalFileSystem::new_with_prefix(path)
-        .map(|objects| objects.with_fsync(true))
-        .map_err(|error| OpenError::Unusable { path: path.to_owned(), cause: error.to_string() })
 }

@@ -2,7 +2,10 @@
 
 mod connect;
 mod meanings;
+mod keeping;
 mod output;
+
+pub(crate) use output::redactor;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,6 +51,7 @@ pub async fn gate(
         Some(_) => None,
     };
     let store = open_store(config, data).await?;
+    store.sweep_artifacts().await.map_err(CliError::from)?;
     let adopted = store.adopt_unfinished().await.map_err(CliError::from)?;
     if adopted > 0 {
         tracing::warn!(calls = adopted, "calls of an earlier run ended without an outcome");
@@ -110,9 +114,7 @@ pub async fn meaning(config: &Config, catalogue: &Catalogue) -> Meaning {
 
 /// The data folder of a gate that may be running, for people who read records and answer questions.
 pub async fn open_store(config: &Config, data: &Path) -> Result<Store, CliError> {
-    let url = config.store.as_ref().map(|url| url.0.clone());
-    let config = store::Config { dir: data.to_owned(), url };
-    Store::open(&config, Clock::System)
+    Store::open(&keeping::store(config, data), Clock::System)
         .await
         .map_err(|error| CliError::new(Exit::Unavailable, error.to_string()))
 }
@@ -163,6 +165,7 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         calls_per_minute: config.limits.calls_per_minute,
         calls_in_flight: config.limits.calls_in_flight,
         inline_chars: config.results.inline_chars,
+        budget_tokens: config.results.budget_tokens,
         output: common,
         outputs: output::own(config, common),
         redactor: output::redactor(config),

@@ -33,8 +33,8 @@ pub use choices::{Transport, Unset};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
 pub use sections::{
-    Approvals, Auth, Egress, Endpoint, EnvSettings, HttpSettings, Limits, Records, Results, Search,
-    Token,
+    Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, HttpSettings, Limits, Records,
+    Results, Search, Token,
 };
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};

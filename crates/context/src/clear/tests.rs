@@ -1,9 +1,9 @@
 //! What reaches the model, and what is kept, for answers short and long.
 
 use super::*;
-use model::ArtifactKind;
+use model::{ArtifactKind, canonical};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 fn cleared(answer: Answer, profile: Profile, size: Size) -> Clearing {
     let source = Provenance { tool: "list_orders".to_owned(), ..Provenance::default() };
@@ -11,7 +11,8 @@ fn cleared(answer: Answer, profile: Profile, size: Size) -> Clearing {
 }
 
 fn firewall(inline_chars: usize) -> Size {
-    Size::Firewall { inline_chars, handle: Handle::from_string("art_1") }
+    let handle = Handle::from_string("art_1");
+    Size::Firewall { inline_chars, budget_tokens: inline_chars / 4 + 320, handle }
 }
 
 fn shaped(answer: &Value, inline_chars: usize) -> Clearing {
@@ -104,7 +105,8 @@ fn json_text_without_structured_content_is_kept_as_json() {
     assert_eq!(clearing.blobs[0].media_type, "application/json");
     assert_eq!(clearing.blobs[0].bytes, text.as_bytes());
     let said = clearing.cleared.get().full_text();
-    assert!(said.contains("[line 1 of 1, its first 134 characters]"), "{said}");
+    assert!(said.contains("items: an array of 500, the first is string"), "{said}");
+    assert!(said.contains(" of 500 at /items]\n\"x\"\n"), "{said}");
     assert!(said.contains(r#""pointer":"/items""#), "{said}");
 }
 
@@ -127,7 +129,7 @@ fn a_short_text_beside_long_data_is_shown_whole() {
         200,
     );
     let said = clearing.cleared.get().full_text();
-    assert!(said.contains("[lines 1 to 1 of 1]\n500 rows\n"), "{said}");
+    assert!(said.contains("[all of it]\n500 rows\n"), "{said}");
     assert_eq!(clearing.blobs.len(), 1);
 }
 
@@ -207,7 +209,7 @@ fn a_thousand_files_do_not_make_a_thousand_artifacts() {
 
 proptest! {
     #[test]
-    fn a_shaped_answer_is_bounded_and_the_text_can_be_had_back(
+    fn a_shaped_answer_keeps_to_its_budget_and_the_text_can_be_had_back(
         text in "[a-z, \n{}é]{0,800}", inline_chars in 0_usize..600, data in prop::collection::vec("[a-z]{0,30}", 0..20)
     ) {
         let answer = Answer { structured: Some(json!({"data": data})), ..Answer::text(text.clone()) };
@@ -216,8 +218,9 @@ proptest! {
         if clearing.blobs.is_empty() {
             prop_assert_eq!(out, &answer);
         } else {
-            // The frame around the excerpts is ours and bounded.
-            prop_assert!(out.full_text().chars().count() <= inline_chars + 2_500);
+            // Framing included; what passes as structured content is not part of the text.
+            let tokens = crate::tokens::count(&out.full_text());
+            prop_assert!(tokens <= inline_chars / 4 + 320, "{} tokens", tokens);
             let whole = out.full_text().contains(text.trim_end_matches('\n'));
             prop_assert!(whole || clearing.blobs.iter().any(|blob| blob.bytes == text.as_bytes()));
             let kept = clearing.blobs.iter().any(|blob| serde_json::from_slice::<Value>(&blob.bytes).ok() == answer.structured);

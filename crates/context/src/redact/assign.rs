@@ -9,7 +9,7 @@ use super::random::{entropy, is_random};
 use super::table::Alphabet;
 
 /// What a name says about the value after it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     Password,
     Secret,
@@ -37,11 +37,20 @@ pub(super) fn assigned(text: &str, at: Range<usize>, name: Name) -> Option<Range
     (is_secret(value, name) && !is_harmless(whole_name)).then_some(start..start + run)
 }
 
+/// A cheap look at what no secret lacks: digits, or small and capital letters, and no white space.
+pub(super) fn may_be_secret(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let any = |holds: fn(&u8) -> bool| bytes.iter().any(holds);
+    (7..=VALUE_BYTES_MAX).contains(&bytes.len())
+        && (any(u8::is_ascii_digit) || any(u8::is_ascii_uppercase))
+        && any(u8::is_ascii_alphanumeric)
+        && !any(u8::is_ascii_whitespace)
+}
+
 /// The same for a field of an object, whose name and value stand apart.
 pub(super) fn names_secret(key: &str, value: &str) -> bool {
-    let one_word = value.len() <= VALUE_BYTES_MAX && !value.contains(char::is_whitespace);
     let fits = |name: Name| is_secret(value, name);
-    one_word && words_in(key).any(fits) && !is_harmless(key)
+    may_be_secret(value) && words_in(key).any(fits) && !is_harmless(key)
 }
 
 /// Whether the name speaks of passwords, tokens or keys.

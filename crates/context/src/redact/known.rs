@@ -1,6 +1,7 @@
 //! The secrets of this gate in every form they may come back in.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use model::Secret;
@@ -8,18 +9,10 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::limits::KNOWN_SECRET_BYTES_MIN;
 
-/// `None` when there is nothing to look for.
-pub(super) fn automaton<'s>(secrets: impl IntoIterator<Item = &'s Secret>) -> Option<AhoCorasick> {
+/// Every spelling of the secrets that is long enough to look for.
+pub(super) fn spellings<'s>(secrets: impl IntoIterator<Item = &'s Secret>) -> BTreeSet<String> {
     let long = |secret: &&Secret| secret.reveal().len() >= KNOWN_SECRET_BYTES_MIN;
-    let mut forms: Vec<String> =
-        secrets.into_iter().filter(long).flat_map(|secret| forms(secret.reveal())).collect();
-    forms.sort();
-    forms.dedup();
-    if forms.is_empty() {
-        return None;
-    }
-    // Fails only for more patterns than fit an index; then nothing else would work either.
-    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(forms).ok()
+    secrets.into_iter().filter(long).flat_map(|secret| forms(secret.reveal())).collect()
 }
 
 fn forms(secret: &str) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::random::is_random;
 use super::table::Alphabet;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Phrase {
     KeyBlock,
     WebToken,

@@ -10,18 +10,19 @@ pub(super) fn is_random(text: &str) -> bool {
 
 /// Bits per character.
 pub(super) fn entropy(text: &str) -> f64 {
-    let mut counts = [0_u32; 256];
+    let mut counts = [0_u16; 256];
     for byte in text.bytes() {
         if let Some(count) = counts.get_mut(usize::from(byte)) {
-            *count += 1;
+            *count = count.saturating_add(1);
         }
     }
     let total = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
-    let bits = |count: &u32| {
-        let share = f64::from(*count) / total;
-        -share * share.log2()
+    // Each is counted once, at its first place; texts this is asked about are short.
+    let weight = |byte: u8| {
+        let count = counts.get_mut(usize::from(byte)).map(std::mem::take).unwrap_or_default();
+        if count > 1 { f64::from(count) * f64::from(count).log2() } else { 0.0 }
     };
-    counts.iter().filter(|count| **count > 0).map(bits).sum()
+    total.log2() - text.bytes().map(weight).sum::<f64>() / total
 }
 
 /// How often letters and digits of the one kind and of the other follow each other.

@@ -1,58 +1,49 @@
-//! Finds token shapes: one automaton over all their fixed parts, then a look at what is around.
+//! Finds token shapes: one scan for all their fixed parts, then a look at what is around.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use std::sync::{Arc, LazyLock};
 
 use super::assign;
 use super::phrase;
 use super::random::is_random;
+use super::scan::Scanner;
 use super::table::{Alphabet, Anchor, SHAPES, Shape, Side};
 
 /// Enough of a token to tell whether it is random.
 const SAMPLE_BYTES: usize = 256;
 
 /// Where the secrets are, in no order; they may overlap.
-pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
+pub(super) fn secrets(scanner: &Scanner, text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut latest = 0..0;
     let mut runs = Runs::default();
-    for hit in AUTOMATON.find_overlapping_iter(text) {
-        let at = hit.range();
+    scanner.each(text, |hit| {
+        let at = hit.start..hit.end;
         // A find covers everything inside it, so a long key is not looked at again and again.
         if latest.start <= at.start && at.end <= latest.end {
-            continue;
+            return;
         }
-        let secret = match PATTERNS.get(hit.pattern().as_usize()).map(|(_, anchor)| anchor) {
-            Some(Anchor::Shape(shape)) => shaped(text, at, shape, &mut runs),
-            Some(Anchor::Name(name)) => assign::assigned(text, at, *name),
-            Some(Anchor::Phrase(phrase)) => phrase::find(text, at, *phrase),
-            None => None,
+        let secret = match hit.anchor {
+            Anchor::Known => Some(at),
+            Anchor::Shape(shape) => shaped(text, at, shape, &mut runs),
+            Anchor::Name(name) => assign::assigned(text, at, *name),
+            Anchor::Phrase(phrase) => phrase::find(text, at, *phrase),
         };
         if let Some(secret) = secret {
             latest = secret.clone();
             found.push(secret);
         }
-    }
+    });
     found
 }
 
-static PATTERNS: LazyLock<Vec<(&'static str, Anchor)>> = LazyLock::new(|| {
+/// Everything that does not depend on whose gate this is.
+pub(super) static COMMON: LazyLock<Arc<Scanner>> = LazyLock::new(|| {
     let shapes = SHAPES.iter().map(|shape| (shape.literal, Anchor::Shape(shape)));
     let names = assign::NAMES.iter().map(|(literal, name)| (*literal, Anchor::Name(*name)));
     let phrases = phrase::PHRASES.iter().map(|(literal, find)| (*literal, Anchor::Phrase(*find)));
-    shapes.chain(names).chain(phrases).collect()
-});
-
-static AUTOMATON: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let built = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(PATTERNS.iter().map(|(literal, _)| *literal));
-    #[expect(clippy::expect_used, reason = "a fixed table of short literals; a test builds it")]
-    built.expect("the table of shapes fits an automaton")
+    let all = shapes.chain(names).chain(phrases);
+    Arc::new(Scanner::new(all.map(|(literal, anchor)| (literal.as_bytes().to_vec(), anchor))))
 });
 
 fn shaped(text: &str, at: Range<usize>, shape: &Shape, runs: &mut Runs) -> Option<Range<usize>> {

@@ -5,12 +5,17 @@
 use super::assign::Name;
 use super::phrase::Phrase;
 
+/// What a fixed text announces.
+#[derive(Clone, Debug)]
 pub(super) enum Anchor {
     Shape(&'static Shape),
     Name(Name),
     Phrase(Phrase),
+    /// A secret of this gate, all of it.
+    Known,
 }
 
+#[derive(Debug)]
 pub(super) struct Shape {
     pub(super) literal: &'static str,
     pub(super) alphabet: Alphabet,
@@ -23,7 +28,7 @@ pub(super) struct Shape {
 }
 
 /// What stands before the literal.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
     /// No letter, digit or underscore.
     Boundary,
@@ -32,7 +37,7 @@ pub(super) enum Side {
     Run(usize),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alphabet {
     Alnum,
     /// With `_` and `-`.

@@ -33,20 +33,65 @@ pub(super) fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The next character that may be invisible, by the first byte such characters have.
+/// The next invisible character, told by its bytes alone.
 fn suspect(text: &str, from: usize) -> Option<usize> {
-    let lead = |byte: &u8| matches!(byte, 0xC2 | 0xCD | 0xD8 | 0xE1..=0xE3 | 0xEF | 0xF0 | 0xF3);
+    let bytes = text.as_bytes();
     let mut at = from;
-    for chunk in text.as_bytes().get(from..)?.chunks(64) {
-        // Branch-free first, so that text without any runs at memory speed.
-        if chunk.iter().fold(false, |found, byte| found | lead(byte))
-            && let Some(offset) = chunk.iter().position(lead)
-        {
-            return Some(at + offset);
+    while let Some(rest) = bytes.get(at..)
+        && let (Some(chunk), Some(next)) = (rest.first_chunk::<64>(), rest.get(1..)?.first_chunk())
+    {
+        if hides(chunk, next) {
+            let found = (at..at + 64).find(|at| spells_invisible(bytes, *at));
+            if found.is_some() {
+                return found;
+            }
         }
-        at += chunk.len();
+        at += 64;
     }
-    None
+    (at..bytes.len()).find(|at| spells_invisible(bytes, *at))
+}
+
+/// Branch-free over 64 bytes, so that text without any runs at memory speed.
+fn hides(chunk: &[u8; 64], next: &[u8; 64]) -> bool {
+    let pairs = chunk.iter().zip(next);
+    pairs.fold(false, |found, (first, second)| found | may_hide(*first, *second))
+}
+
+/// Two bytes that begin an invisible character, or one of a few neighbours.
+#[inline]
+const fn may_hide(first: u8, second: u8) -> bool {
+    (first == 0xE2) & ((second == 0x80) | (second == 0x81))
+        | (first == 0xEF) & ((second == 0xB8) | (second >= 0xBB))
+        | (first == 0xC2) & (second == 0xAD)
+        | (first == 0xCD) & (second == 0x8F)
+        | (first == 0xD8) & (second == 0x9C)
+        | (first == 0xE1) & ((second == 0x85) | (second == 0x9E) | (second == 0xA0))
+        | (first == 0xE3) & (second == 0x85)
+        | (first == 0xF0) & ((second == 0x9B) | (second == 0x9D))
+        | (first == 0xF3) & (second == 0xA0)
+}
+
+/// Whether the bytes at `at` may begin an invisible character; no such character is missed.
+fn spells_invisible(bytes: &[u8], at: usize) -> bool {
+    let byte = |offset: usize| bytes.get(at + offset).copied().unwrap_or_default();
+    match byte(0) {
+        0xC2 => byte(1) == 0xAD,
+        0xCD => byte(1) == 0x8F,
+        0xD8 => byte(1) == 0x9C,
+        0xE1 => matches!(byte(1), 0x85 | 0x9E | 0xA0),
+        0xE2 => matches!(
+            (byte(1), byte(2)),
+            (0x80, 0x8B..=0x8F | 0xAA..=0xAE) | (0x81, 0xA0..=0xAF)
+        ),
+        0xE3 => (byte(1), byte(2)) == (0x85, 0xA4),
+        0xEF => matches!(
+            (byte(1), byte(2)),
+            (0xB8, 0x80..=0x8F) | (0xBB, 0xBF) | (0xBE, 0xA0) | (0xBF, 0xB0..=0xBB)
+        ),
+        0xF0 => matches!((byte(1), byte(2)), (0x9B, 0xB2) | (0x9D, 0x85)),
+        0xF3 => byte(1) == 0xA0,
+        _ => false,
+    }
 }
 
 /// Every character that draws nothing, or turns the order of what is drawn.
@@ -127,6 +172,17 @@ mod tests {
             count += 1;
         }
         assert!(count > 4_100, "{count}");
+    }
+
+    #[test]
+    fn the_bytes_give_every_invisible_character_away() {
+        for c in (0..=0x0010_FFFF).filter_map(char::from_u32).filter(|c| is_invisible(*c)) {
+            let spelled = c.to_string();
+            let bytes = spelled.as_bytes();
+            assert!(spells_invisible(bytes, 0), "{}", c.escape_unicode());
+            assert!(may_hide(bytes[0], bytes[1]), "{}", c.escape_unicode());
+            check(&format!("{}{c}", "x".repeat(63)), &"x".repeat(63));
+        }
     }
 
     #[test]

@@ -37,6 +37,9 @@ fn entity(after_ampersand: &str) -> Option<(char, &str)> {
 
 /// What follows when the ampersand was itself escaped.
 fn ampersand(name: &str) -> Option<&str> {
+    if !name.starts_with(['a', 'A', '#']) {
+        return None;
+    }
     ["amp;", "AMP;", "#38;", "#x26;", "#X26;"].iter().find_map(|escaped| name.strip_prefix(escaped))
 }
 

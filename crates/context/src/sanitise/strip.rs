@@ -10,47 +10,51 @@ use std::borrow::Cow;
 /// Line feeds, tabs and `\r\n` stay. A sequence that is broken off loses its control characters
 /// only, so that no text can hide behind one that never ends.
 pub fn scrub(text: &str) -> Cow<'_, str> {
-    if is_clean(text.as_bytes()) {
-        return Cow::Borrowed(text);
-    }
+    let bytes = text.as_bytes();
+    let Some(mut at) = next_control(bytes, 0) else { return Cow::Borrowed(text) };
     let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(char::is_control) {
-        let (before, from) = rest.split_at(at);
-        clean.push_str(before);
-        rest = match allowed(from) {
-            Some((kept, after)) => {
-                clean.push_str(kept);
-                after
-            }
-            None => after_sequence(from),
-        };
+    let mut kept = 0;
+    loop {
+        let Some(from) = text.get(at..) else { break };
+        clean.push_str(text.get(kept..at).unwrap_or_default());
+        kept = text.len() - after_sequence(from).len();
+        match next_control(bytes, kept) {
+            Some(next) => at = next,
+            None => break,
+        }
     }
-    clean.push_str(rest);
+    clean.push_str(text.get(kept..).unwrap_or_default());
     Cow::Owned(clean)
 }
 
-fn is_clean(bytes: &[u8]) -> bool {
+/// The next control character that must go.
+fn next_control(bytes: &[u8], from: usize) -> Option<usize> {
     // Branch-free over 64 bytes, so that base64 and prose run at memory speed.
-    let suspect = |byte: &u8| matches!(byte, 0..0x20 | 0x7F | 0xC2);
-    let calm = |chunk: &[u8]| !chunk.iter().fold(false, |bad, byte| bad | suspect(byte));
-    bytes.chunks(64).all(calm) || is_clean_exactly(bytes)
+    let suspect = |byte: &u8| matches!(byte, 0..=8 | 11..=0x1F | 0x7F | 0xC2);
+    let mut at = from;
+    for chunk in bytes.get(from..)?.chunks(64) {
+        if chunk.iter().fold(false, |bad, byte| bad | suspect(byte)) {
+            let places = (at..).zip(chunk);
+            let mut found = places.filter(|(at, byte)| suspect(byte) && is_control(bytes, *at));
+            if let Some((found, _)) = found.next() {
+                return Some(found);
+            }
+        }
+        at += chunk.len();
+    }
+    None
 }
 
-fn is_clean_exactly(bytes: &[u8]) -> bool {
-    bytes.iter().enumerate().all(|(at, byte)| match byte {
-        b'\n' | b'\t' => true,
-        b'\r' => bytes.get(at + 1) == Some(&b'\n'),
-        0..0x20 | 0x7F => false,
+fn is_control(bytes: &[u8], at: usize) -> bool {
+    let next = bytes.get(at + 1);
+    match bytes.get(at) {
+        Some(b'\n' | b'\t') | None => false,
+        Some(b'\r') => next != Some(&b'\n'),
+        Some(0..0x20 | 0x7F) => true,
         // U+0080 to U+009F in UTF-8.
-        0xC2 => bytes.get(at + 1).is_none_or(|next| *next >= 0xA0),
-        _ => true,
-    })
-}
-
-fn allowed(from: &str) -> Option<(&str, &str)> {
-    let kept = ["\r\n", "\n", "\t"].into_iter().find(|kept| from.starts_with(kept))?;
-    Some((kept, from.strip_prefix(kept)?))
+        Some(0xC2) => next.is_some_and(|next| *next < 0xA0),
+        Some(_) => false,
+    }
 }
 
 /// What follows the control character `from` starts with, or the sequence it opens.

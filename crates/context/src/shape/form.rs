@@ -1,23 +1,22 @@
-//! What kind of text a long text is, how to describe it, and which views suit it.
+//! What kind of text a long text is, and which views suit it.
 
 use model::{ArtifactKind, Selector, View};
-use serde_json::{Map, Value};
 
-use super::excerpt::Excerpt;
-use crate::json::{parse_container, pointer_token, sort_of};
-use crate::limits::{CSV_SAMPLE_LINES, NAME_CHARS_MAX, NAMES_MAX, VIEW_LINES};
+use super::sketch::Sketch;
+use crate::json::pointer_token;
+use crate::limits::{CSV_SAMPLE_BYTES, CSV_SAMPLE_LINES, NAMES_MAX, VIEW_LINES};
 use crate::sanitise::Profile;
 
 pub(super) enum Form {
-    Json(Value),
+    Json(Sketch),
     Csv { columns: Vec<String> },
     Text,
 }
 
 impl Form {
     pub(super) fn of(text: &str) -> Self {
-        match parse_container(text) {
-            Some(value) => Self::Json(value),
+        match Sketch::of_text(text) {
+            Some(sketch) => Self::Json(sketch),
             None => csv_columns(text).map_or(Self::Text, |columns| Self::Csv { columns }),
         }
     }
@@ -37,30 +36,29 @@ impl Form {
         }
     }
 
-    /// One line on what is inside; nothing where the excerpt says it better.
-    pub(super) fn gist(&self) -> Option<String> {
+    pub(super) fn views(&self, lines: usize) -> Vec<View> {
         match self {
-            Self::Json(value) => Some(describe(value)),
-            Self::Csv { columns } => Some(format!("columns: {}", listed(columns))),
-            Self::Text => None,
-        }
-    }
-
-    pub(super) fn views(&self, shown: &Excerpt) -> Vec<View> {
-        match self {
-            Self::Json(Value::Object(fields)) => field_views(fields),
+            Self::Json(Sketch::Object { fields, .. }) => field_views(fields),
             Self::Json(_) => vec![pointer_view("first element", "0")],
-            Self::Csv { .. } | Self::Text => line_views(shown.lines),
+            Self::Csv { .. } => {
+                let end = VIEW_LINES.min(lines.saturating_sub(1));
+                let selector = Selector::Rows { start: 1, end, pointer: String::new() };
+                let rows = View { label: "first rows".to_owned(), selector };
+                [rows].into_iter().chain(line_views(lines)).collect()
+            }
+            Self::Text => line_views(lines),
         }
     }
 }
 
 /// Lists and objects first: they are what a reader has to look into.
-fn field_views(fields: &Map<String, Value>) -> Vec<View> {
+fn field_views(fields: &[(String, Sketch)]) -> Vec<View> {
     let clean = fields.iter().filter(|(key, _)| Profile::Strict.clean(key) == key.as_str());
     let mut keys: Vec<_> = clean.collect();
-    keys.sort_by_key(|(_, value)| !(value.is_array() || value.is_object()));
-    let view = |(key, _): (&String, &Value)| pointer_view(key, &pointer_token(key));
+    keys.sort_by_key(|(_, sketch)| {
+        !matches!(sketch, Sketch::Array { .. } | Sketch::Object { .. } | Sketch::Deep)
+    });
+    let view = |(key, _): &(String, Sketch)| pointer_view(key, &pointer_token(key));
     keys.into_iter().take(NAMES_MAX).map(view).collect()
 }
 
@@ -79,36 +77,12 @@ fn line_views(lines: usize) -> Vec<View> {
     if lines > VIEW_LINES { vec![head, tail] } else { vec![head] }
 }
 
-fn describe(value: &Value) -> String {
-    match value {
-        Value::Object(fields) => {
-            let named = fields.iter().map(|(key, value)| format!("{key} ({})", sort_of(value)));
-            format!(
-                "an object of {}: {}",
-                fields.len(),
-                listed(&named.take(NAMES_MAX + 1).collect::<Vec<_>>())
-            )
-        }
-        Value::Array(items) => {
-            let first = items.first().map(|item| format!(", the first is {}", describe(item)));
-            format!("an array of {}{}", items.len(), first.unwrap_or_default())
-        }
-        other => sort_of(other),
-    }
-}
-
-fn listed(names: &[String]) -> String {
-    let brief = |name: &String| -> String { name.chars().take(NAME_CHARS_MAX).collect() };
-    let mut list: Vec<_> = names.iter().take(NAMES_MAX).map(brief).collect();
-    if names.len() > NAMES_MAX {
-        list.push("…".to_owned());
-    }
-    list.join(", ")
-}
-
 /// The cells of the first line, when the lines after it have as many.
 fn csv_columns(text: &str) -> Option<Vec<String>> {
-    let mut rows = text.lines().take(CSV_SAMPLE_LINES).map(cells);
+    let sample = (0..=CSV_SAMPLE_BYTES).rev().find_map(|at| text.get(..at)).unwrap_or(text);
+    let sample = if text.len() > CSV_SAMPLE_BYTES { sample } else { text };
+    let whole = sample.rfind('\n').and_then(|at| sample.get(..at)).unwrap_or_default();
+    let mut rows = whole.lines().take(CSV_SAMPLE_LINES).map(cells);
     let header = rows.next()?;
     let named = header.len() > 1 && header.iter().all(|cell| !cell.is_empty());
     let alike = rows.map(|row| row.len() == header.len()).collect::<Vec<_>>();
@@ -129,37 +103,37 @@ fn cells(line: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn text_is_told_apart_by_its_form() {
-        let check = |text: &str, media_type: &str, gist: Option<&str>| {
-            let form = Form::of(text);
-            assert_eq!((form.media_type(), form.gist().as_deref()), (media_type, gist), "{text}");
+        let check = |text: &str, media_type: &str| {
+            assert_eq!(Form::of(text).media_type(), media_type, "{text}");
         };
-        let json = "application/json";
-        check(r#"{"a":[1,2],"b":null}"#, json, Some("an object of 2: a (array of 2), b (null)"));
-        check(
-            r#" [{"id":1}]"#,
-            json,
-            Some("an array of 1, the first is an object of 1: id (number)"),
-        );
-        check("[]", json, Some("an array of 0"));
-        check("{broken", "text/plain", None);
-        check("42", "text/plain", None);
-        check("id,name\n1,\"a, b\"\n2,c\n", "text/csv", Some("columns: id, name"));
-        check("id,name\n1,a\n", "text/plain", None);
-        check("Dear Ann,\nthanks, and bye,\nBob", "text/plain", None);
-        check("", "text/plain", None);
+        check(r#"{"a":[1,2],"b":null}"#, "application/json");
+        check(r#" [{"id":1}]"#, "application/json");
+        check("[]", "application/json");
+        check("{broken", "text/plain");
+        check("42", "text/plain");
+        check("id,name\n1,\"a, b\"\n2,c\n", "text/csv");
+        check("id,name\n1,a\n", "text/plain");
+        check("Dear Ann,\nthanks, and bye,\nBob", "text/plain");
+        check("", "text/plain");
     }
 
     #[test]
     fn views_suit_the_form() {
         let check = |text: &str, expected: Value| {
-            let views = Form::of(text).views(&super::super::excerpt::excerpt(text, 10));
+            let views = Form::of(text).views(text.lines().count());
             assert_eq!(serde_json::to_value(views).unwrap(), expected);
         };
-        let pointer = |label: &str, pointer: &str| serde_json::json!({"label": label, "selector": {"type": "json_pointer", "pointer": pointer}});
-        let lines = |label: &str, start: usize, end: usize| serde_json::json!({"label": label, "selector": {"type": "lines", "start": start, "end": end}});
+        let view = |label: &str, selector: Value| serde_json::json!({"label": label, "selector": selector});
+        let pointer = |label: &str, pointer: &str| {
+            view(label, serde_json::json!({"type": "json_pointer", "pointer": pointer}))
+        };
+        let lines = |label: &str, start: usize, end: usize| {
+            view(label, serde_json::json!({"type": "lines", "start": start, "end": end}))
+        };
         check(
             r#"{"a/b":1,"c~":2}"#,
             [pointer("a/b", "/a~1b"), pointer("c~", "/c~0")].into_iter().collect(),

@@ -1,9 +1,11 @@
 //! The long texts of an answer, each with the part of it that is shown.
 
+use model::canonical;
 use serde_json::Value;
 
 use super::excerpt::{Excerpt, excerpt};
 use super::form::Form;
+use super::sketch::Sketch;
 use crate::json;
 
 pub(super) struct Lanes {
@@ -24,38 +26,47 @@ pub(super) struct Lane {
 impl Lanes {
     /// The lane behind the first handle.
     pub(super) fn set_aside(&self) -> Option<&Lane> {
-        let partial = self.words.as_ref().filter(|lane| !lane.shown.is_whole());
-        self.data.as_ref().or(partial)
+        let partial = self.words.as_ref().filter(|lane| !lane.shown.whole);
+        self.data.as_ref().or(partial).or(self.words.as_ref())
     }
 }
 
-/// Shares `room` characters among what is long.
-pub(super) fn lanes(text: String, structured: Option<Value>, room: usize) -> Lanes {
-    let form = Form::of(&text);
-    let repeats = matches!(&form, Form::Json(value) if structured.as_ref() == Some(value));
+/// Shares `room` tokens among what is long. Data of at most `inline_chars` may stay.
+pub(super) fn lanes(
+    text: String,
+    structured: Option<Value>,
+    room: usize,
+    inline_chars: usize,
+) -> Lanes {
+    let repeats = structured.as_ref().is_some_and(|value| json::spells(&text, value));
     let (inline, data, room) = match structured {
         None => (None, None, room),
-        Some(value) => match json::chars(&value, room) {
-            chars if !repeats && chars <= room / 2 => (Some(value), None, room - chars),
+        Some(value) => match json::chars(&value, inline_chars) {
+            // Two characters are never more than two tokens, and usually less than one.
+            chars if !repeats && chars <= (inline_chars / 2).min(room) => {
+                (Some(value), None, room - chars / 2)
+            }
             _ => (None, Some(value), room),
         },
     };
     let words_room = if data.is_some() { room / 2 } else { room };
-    let words = (!repeats && !text.is_empty()).then(|| Lane::new(text, form, words_room));
-    let taken = words.as_ref().map_or(0, |lane| lane.shown.shown_chars());
+    let words = (!repeats && !text.is_empty()).then(|| {
+        let form = Form::of(&text);
+        Lane::new(text, form, words_room)
+    });
+    let taken = words.as_ref().map_or(0, |lane| lane.shown.tokens());
     let data_room = room.saturating_sub(taken);
-    let data = data.map(|value| Lane::new(pretty(&value), Form::Json(value), data_room));
+    let data = data.map(|value| {
+        // INVARIANT: the canonical bytes, so that the artifact's id is the payload's hash.
+        let text = String::from_utf8(canonical::bytes(&value)).unwrap_or_default();
+        Lane::new(text, Form::Json(Sketch::of_value(&value)), data_room)
+    });
     Lanes { data, words, inline }
 }
 
 impl Lane {
     fn new(text: String, form: Form, room: usize) -> Self {
-        let shown = excerpt(&text, room);
+        let shown = excerpt(&text, &form, room);
         Self { text, form, shown }
     }
-}
-
-/// JSON over many lines, so that views by line can page through it.
-pub(super) fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
 }

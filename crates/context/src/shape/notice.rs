@@ -4,7 +4,7 @@ use model::limits::VIEW_CHARS_MAX;
 use serde_json::{Value, json};
 
 use super::Desk;
-use super::excerpt::Excerpt;
+use super::excerpt::{Excerpt, Section};
 use super::form::Form;
 use super::lanes::{Lane, Lanes};
 use crate::blob::Blob;
@@ -27,27 +27,17 @@ pub(super) fn notice(desk: &Desk<'_>, blobs: &[Blob], lanes: &Lanes) -> String {
 fn section(what: &str, lane: &Lane) -> String {
     let Lane { form, shown, .. } = lane;
     let Excerpt { chars, bytes, lines, .. } = shown;
+    let size = match form {
+        Form::Csv { columns } => format!("{} rows of {} columns", lines - 1, columns.len()),
+        Form::Json(_) | Form::Text => format!("{lines} lines"),
+    };
     let media_type = form.media_type();
-    let mut block =
-        vec![format!("{what}: {chars} characters, {bytes} bytes, {lines} lines of {media_type}")];
-    block.extend(form.gist());
-    block.push(head_title(shown));
-    block.push(shown.head.trim_end_matches(['\r', '\n']).to_owned());
-    if shown.tail_lines > 0 {
-        let start = shown.lines - shown.tail_lines + 1;
-        block.push(format!("[lines {start} to {lines} of {lines}]"));
-        block.push(shown.tail.trim_end_matches(['\r', '\n']).to_owned());
-    }
-    block.join("\n")
-}
-
-fn head_title(shown: &Excerpt) -> String {
-    let Excerpt { head_lines, lines, .. } = shown;
-    if shown.cut {
-        format!("[line 1 of {lines}, its first {} characters]", shown.head.chars().count())
-    } else {
-        format!("[lines 1 to {head_lines} of {lines}]")
-    }
+    let head = format!("{what}: {chars} characters, {bytes} bytes, {size}, {media_type}");
+    let parts = shown
+        .sections
+        .iter()
+        .map(|Section { title, body }| format!("{title}\n{}", body.trim_end_matches(['\r', '\n'])));
+    [head].into_iter().chain(parts).collect::<Vec<_>>().join("\n")
 }
 
 fn kept(blobs: &[Blob]) -> String {
@@ -62,16 +52,16 @@ fn further(blob: &Blob, lane: Option<&Lane>) -> String {
     let example =
         |selector: Value| json!({"handle": blob.handle, "selector": selector}).to_string();
     let mut examples = vec!["To see more, call `tool_view` with, for example:".to_owned()];
-    if let Some(Lane { form, shown, .. }) = lane {
-        if let (Form::Json(_), Some(view)) = (form, form.views(shown).into_iter().next()) {
-            examples.push(example(json!(view.selector)));
+    match lane.and_then(|lane| Some((lane, lane.shown.next.as_ref()?))) {
+        Some((lane, next)) => {
+            examples.push(example(json!(next)));
+            let view = matches!(lane.form, Form::Json(_))
+                .then(|| lane.form.views(lane.shown.lines).into_iter().next())
+                .flatten();
+            examples.extend(view.map(|view| example(json!(view.selector))));
+            examples.push(example(json!({"type": "grep", "pattern": "…"})));
         }
-        if shown.head_lines < shown.lines {
-            let start = if shown.cut { 1 } else { shown.head_lines + 1 };
-            let end = (start + 99).min(shown.lines);
-            examples.push(example(json!({"type": "lines", "start": start, "end": end})));
-        }
+        None => examples.push(example(json!({"type": "head", "chars": VIEW_CHARS_MAX}))),
     }
-    examples.push(example(json!({"type": "head", "chars": VIEW_CHARS_MAX})));
     examples.join("\n")
 }

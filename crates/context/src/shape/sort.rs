@@ -19,6 +19,7 @@ pub(super) struct Sorted {
 }
 
 pub(super) struct Binary {
+    pub(super) part_index: usize,
     pub(super) media_type: String,
     pub(super) label: String,
     pub(super) bytes: Vec<u8>,
@@ -38,7 +39,10 @@ pub(super) fn sort(content: Vec<Value>, room: usize) -> Sorted {
             sorted.place(index, part, room);
         }
     }
-    sorted.text = texts.join("\n");
+    sorted.text = match texts.len() {
+        1 => texts.pop().unwrap_or_default(),
+        _ => texts.join("\n"),
+    };
     sorted
 }
 
@@ -48,7 +52,7 @@ impl Sorted {
         if chars == 0 || self.kept_chars + chars <= room {
             self.kept_chars += chars;
             self.kept.push(part);
-        } else if let Some(binary) = self.binary(&part) {
+        } else if let Some(binary) = self.binary(index, &part) {
             self.binaries.push(binary);
         } else {
             self.leave(index, part);
@@ -56,7 +60,7 @@ impl Sorted {
     }
 
     /// An embedded file that says nothing but its address, type and bytes.
-    fn binary(&self, part: &Value) -> Option<Binary> {
+    fn binary(&self, part_index: usize, part: &Value) -> Option<Binary> {
         let resource = part.get("resource")?.as_object()?;
         let plain = part.as_object()?.len() == 2
             && resource.keys().all(|key| ["uri", "mimeType", "blob"].contains(&key.as_str()));
@@ -65,7 +69,8 @@ impl Sorted {
             .then(|| field("blob").and_then(decode_base64))
             .flatten()?;
         let media_type = field("mimeType").unwrap_or("application/octet-stream").to_owned();
-        Some(Binary { media_type, label: field("uri").unwrap_or("file").to_owned(), bytes })
+        let label = field("uri").unwrap_or("file").to_owned();
+        Some(Binary { part_index, media_type, label, bytes })
     }
 
     fn leave(&mut self, index: usize, part: Value) {

@@ -40,6 +40,6 @@ fn is_media(part: &Value) -> bool {
 fn repeats(answer: &Answer) -> bool {
     let mut texts = texts(&answer.content);
     let (first, second) = (texts.next(), texts.next());
-    let parsed = first.filter(|_| second.is_none()).and_then(json::parse_container);
-    parsed.is_some() && parsed == answer.structured
+    let only = first.filter(|_| second.is_none());
+    only.zip(answer.structured.as_ref()).is_some_and(|(text, value)| json::spells(text, value))
 }

@@ -8,15 +8,15 @@ use toolgate_context::{Profile, Redactor, menu};
 use crate::shared::shared;
 
 /// Every JSON file of the shared catalogues.
-pub(crate) fn catalogues() -> Vec<(String, Value)> {
-    let mut files: Vec<_> =
-        fs::read_dir(shared("catalogs")).unwrap().map(|f| f.unwrap().path()).collect();
+pub(crate) fn catalogues() -> Option<Vec<(String, Value)>> {
+    let folder = shared("catalogs")?;
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
     files.sort();
     let json = files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "json"));
-    json.map(|path| {
+    let read = |path: std::path::PathBuf| {
         (path.display().to_string(), serde_json::from_slice(&fs::read(path).unwrap()).unwrap())
-    })
-    .collect()
+    };
+    Some(json.map(read).collect())
 }
 
 /// Calls `see` with every string and key.
@@ -37,8 +37,9 @@ pub(crate) fn each_text(value: &Value, see: &mut impl FnMut(&str)) {
 /// A1, A6: no false alarm on definitions written in good faith.
 #[test]
 fn benign_catalogue_texts_are_unchanged() {
+    let Some(catalogues) = catalogues() else { return };
     let mut texts = 0;
-    for (file, catalogue) in catalogues() {
+    for (file, catalogue) in catalogues {
         each_text(&catalogue, &mut |text| {
             texts += 1;
             assert_eq!(Profile::Strict.clean(text), text, "{file}");

@@ -1,12 +1,13 @@
 //! Stage 11: what came back is checked, kept and cleaned before anybody reads it.
 
+mod cite;
 mod judge;
 
 use bytes::Bytes;
 use catalog::{Entry as Tool, menu::Mode};
-use context::{Clearing, Rules, Size, Witness, clear};
-use model::evidence::{Evidence, EvidenceSource, Freshness, FreshnessKind, Integrity};
-use model::{Answer, ArtifactRef, Class, Fault, Finding, Handle, Outcome};
+use context::{Blob, Clearing, Rules, Size, clear};
+use model::evidence::{Evidence, EvidenceKind};
+use model::{Answer, ArtifactRef, CallId, Class, Fault, Finding, Handle, Outcome};
 use store::NewArtifact;
 
 use super::CallRequest;
@@ -41,7 +42,7 @@ pub(super) async fn inspect(
     entry.stage("output");
     let findings = judge::check(output, tool, &answer)?;
     entry.stage("evidence");
-    let (evidence, outcome) = evidence(gateway, tool, &answer, entry, findings.is_empty());
+    let (evidence, outcome) = cite::fields(gateway, tool, &answer, entry, findings.is_empty());
     entry.stage("sanitise");
     let rules = Rules {
         source: &entry.provenance,
@@ -49,9 +50,14 @@ pub(super) async fn inspect(
         size: size(gateway),
         redactor: &gateway.settings.redactor,
     };
-    let clearing = clear(answer, &rules);
+    let mut clearing = clear(answer, &rules);
     judge::check_cleaned(tool, &clearing, findings.is_empty())?;
-    let artifacts = keep(gateway, request, &clearing, entry).await?;
+    let mut findings = findings;
+    findings.append(&mut clearing.findings);
+    entry.provenance.content_annotations = std::mem::take(&mut clearing.content_annotations);
+    let blobs = std::mem::take(&mut clearing.blobs);
+    let owner = Owner { request, call_id: &entry.record.call.call_id, class: class(tool) };
+    let artifacts = keep(gateway, &owner, blobs, &evidence).await?;
     Ok(Inspected { clearing, artifacts, outcome, evidence, findings })
 }
 
@@ -72,45 +78,9 @@ fn pass(
         size: Size::Whole,
         redactor: &gateway.settings.redactor,
     };
-    Inspected {
-        clearing: clear(answer, &rules),
-        artifacts: Vec::new(),
-        outcome: Outcome::Ok,
-        evidence: Vec::new(),
-        findings: Vec::new(),
-    }
-}
-
-/// The facts the manifest wants cited, and whether every one of them is there.
-fn evidence(
-    gateway: &Gateway,
-    tool: &Tool,
-    answer: &Answer,
-    entry: &Entry,
-    valid: bool,
-) -> (Vec<Evidence>, Outcome) {
-    let wanted = tool.capability.as_ref().map(|c| c.evidence_keys.as_slice()).unwrap_or_default();
-    let call = &entry.record.call;
-    let value = gateway.clock.now().to_string();
-    let witness = Witness {
-        source: EvidenceSource {
-            upstream: tool.item.key.upstream.clone(),
-            uri: None,
-            capability_id: call.capability_id.clone(),
-            call_id: call.call_id.clone(),
-        },
-        freshness: Some(Freshness { kind: FreshnessKind::Timestamp, value }),
-        class: Class::default(),
-        integrity: if valid && tool.has_output_schema() {
-            Integrity::Verified
-        } else {
-            Integrity::Unverified
-        },
-        redactor: &gateway.settings.redactor,
-    };
-    let found = context::evidence(answer.structured.as_ref(), wanted, &witness);
-    let outcome = if found.len() == wanted.len() { Outcome::Ok } else { Outcome::Partial };
-    (found, outcome)
+    let (evidence, findings) = cite::resources(gateway, tool, &answer, entry);
+    let clearing = clear(answer, &rules);
+    Inspected { clearing, artifacts: Vec::new(), outcome: Outcome::Ok, evidence, findings }
 }
 
 /// Only modes with a way to look into an artifact put one in the place of a long text.
@@ -119,30 +89,55 @@ fn size(gateway: &Gateway) -> Size {
         Mode::Native => Size::Whole,
         Mode::Transparent | Mode::Gateway => Size::Firewall {
             inline_chars: gateway.settings.inline_chars,
+            budget_tokens: gateway.settings.budget_tokens,
             handle: Handle::fresh(gateway.clock.now()),
         },
     }
 }
 
+/// How sensitive the manifest says the tool's answers are.
+fn class(tool: &Tool) -> Class {
+    tool.capability.as_ref().and_then(|capability| capability.data_class).unwrap_or_default()
+}
+
+/// Whose artifacts these become.
+struct Owner<'a> {
+    request: &'a CallRequest,
+    call_id: &'a CallId,
+    class: Class,
+}
+
+/// INVARIANT: what evidence rests on is kept for as long as the record that cites it.
 async fn keep(
     gateway: &Gateway,
-    request: &CallRequest,
-    clearing: &Clearing,
-    entry: &Entry,
+    owner: &Owner<'_>,
+    blobs: Vec<Blob>,
+    evidence: &[Evidence],
 ) -> Result<Vec<ArtifactRef>, Fault> {
+    let caller = &owner.request.caller;
     let mut kept = Vec::new();
-    for blob in &clearing.blobs {
+    for blob in blobs {
+        let bytes = Bytes::from(blob.bytes);
         let new = NewArtifact {
-            handle: blob.handle.clone(),
-            principal: request.caller.principal.to_string(),
-            call_id: entry.record.call.call_id.clone(),
+            handle: blob.handle,
+            cited: evidence.iter().any(|fact| rests_on(fact, &blob.alias)),
+            alias: blob.alias,
+            principal: caller.principal.to_string(),
+            session: caller.session.as_ref().map(ToString::to_string),
+            call_id: owner.call_id.clone(),
             kind: blob.kind,
-            media_type: blob.media_type.clone(),
-            label: blob.label.clone(),
-            class: Class::default(),
-            bytes: Bytes::from(blob.bytes.clone()),
+            media_type: blob.media_type,
+            label: blob.label,
+            class: owner.class,
+            bytes,
         };
         kept.push(gateway.store.put_artifact(new).await?);
     }
     Ok(kept)
+}
+
+/// Evidence of an answer is taken from its structured content and nowhere else.
+fn rests_on(fact: &Evidence, alias: &Option<Handle>) -> bool {
+    let structured = alias.as_ref().is_some_and(|a| a.as_str().ends_with(":structured_content"));
+    fact.kind == EvidenceKind::ResultField && structured
 }

@@ -56,13 +56,22 @@ impl Home {
     }
 
     pub(crate) async fn try_open(&self) -> Result<Store, OpenError> {
+        self.prepared(|_| ()).await
+    }
+
+    pub(crate) async fn open_with(&self, change: impl FnOnce(&mut Config)) -> Store {
+        self.prepared(change).await.unwrap()
+    }
+
+    async fn prepared(&self, change: impl FnOnce(&mut Config)) -> Result<Store, OpenError> {
         if let Some(url) = &self.url {
             let schema = url.reveal().rsplit('=').next().unwrap().to_owned();
             let create = sqlx::AssertSqlSafe(format!("CREATE SCHEMA IF NOT EXISTS {schema}"));
             // Two at once may both find it missing; one of them then fails, and it is there.
             drop(sqlx::query(create).execute(&mut self.raw().await).await);
         }
-        let config = Config { dir: self.dir(), url: self.url.clone() };
+        let mut config = Config { url: self.url.clone(), ..Config::folder(self.dir()) };
+        change(&mut config);
         Store::open(&config, self.clock.clone()).await
     }
 

@@ -4,8 +4,10 @@
 
 mod approvals;
 mod artifacts;
+mod bucket;
 mod claims;
 mod home;
 mod lock;
 mod open;
+mod quotas;
 mod records;

@@ -69,3 +69,66 @@ async fn a_foreign_handle_is_answered_like_an_unknown_one() {
     };
     assert_eq!(spelt(&foreign, handle.as_str()), spelt(&unknown, "art_0"));
 }
+
+/// C28: the seed's handle means its own call, and unqualified the newest of the session.
+#[tokio::test]
+async fn the_seeds_handle_is_an_alias_within_its_call_and_session() {
+    let script = |n: usize| {
+        let rows: Vec<_> = (0..400).map(|row| json!({"row": row, "call": n})).collect();
+        Script::Answer(Answer::structured(json!({"call": n, "rows": rows})))
+    };
+    let recorder = Recorder::new()
+        .tool(toolgate_testkit::tool("first", json!({})), script(1))
+        .tool(toolgate_testkit::tool("second", json!({})), script(2));
+    let world = TestGateway::new().upstream("books", recorder).start().await;
+    let in_session = |name: &str| {
+        let session = Some(model::SessionId::from_string(name));
+        Caller { session, ..World::ann() }
+    };
+    let mut calls = Vec::new();
+    for session in ["s1", "s2"] {
+        let request = gateway::CallRequest::new(in_session(session), "first", json!({}));
+        calls.push(world.send(request).await.result.unwrap().call_id);
+    }
+    let alias = "mcp:first:structured_content";
+    let pointer = Selector::JsonPointer { pointer: "/call".to_owned() };
+    let see = async |session: &str, handle: &str| {
+        let view = world.gateway.view(&in_session(session), handle, &pointer).await;
+        (!view.get().is_error).then(|| view.get().full_text())
+    };
+    assert_eq!(see("s1", alias).await.as_deref(), Some("1"));
+    assert_eq!(see("s3", alias).await, None);
+    assert_eq!(see("s3", &format!("{}/{alias}", calls[0])).await.as_deref(), Some("1"));
+    assert_eq!(see("s1", "mcp:second:structured_content").await, None);
+}
+
+/// The bytes that evidence rests on outlive every other; their id is the hash the evidence cites.
+#[tokio::test]
+async fn what_evidence_rests_on_is_kept_when_the_rest_expires() {
+    let rows: Vec<_> = (0..400).map(|row| json!({"row": row})).collect();
+    let paid = Answer::structured(json!({"receipt": "r1", "rows": rows}));
+    let recorder = Recorder::new()
+        .tool(toolgate_testkit::tool("pay", json!({})), Script::Answer(paid))
+        .tool(toolgate_testkit::tool("export", json!({})), Script::Answer(Answer::text(ledger())));
+    let binding = toolgate_testkit::capability(
+        "bank.pay",
+        "pay",
+        json!({"evidence_keys": ["receipt"], "data_class": "confidential"}),
+    );
+    let manifest = toolgate_testkit::manifest([binding]);
+    let gate = TestGateway::new().upstream("bank", recorder).manifest("bank", manifest);
+    let world = gate.start().await;
+    let paid = world.call("pay", json!({})).await.result.unwrap();
+    let exported = world.call("export", json!({})).await;
+    let kept = paid.artifacts.first().unwrap();
+    assert_eq!(kept.artifact_id.as_str(), paid.evidence[0].payload_hash);
+    assert_eq!((kept.class, paid.evidence[0].class), (model::Class::Confidential, kept.class));
+
+    world.clock.advance(model::limits::ARTIFACT_TTL_DEFAULT);
+    let head = Selector::Head { chars: 20 };
+    let see = async |handle: &Handle| {
+        !world.gateway.view(&World::ann(), handle.as_str(), &head).await.get().is_error
+    };
+    assert!(see(&kept.handle).await);
+    assert!(!see(&handle(&exported)).await);
+}

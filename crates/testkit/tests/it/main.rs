@@ -16,6 +16,7 @@ mod misbehaviour;
 mod modes;
 mod output;
 mod recording;
+mod resources;
 mod road;
 mod shutdown;
 mod suite;

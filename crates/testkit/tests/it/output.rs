@@ -97,3 +97,106 @@ async fn an_answer_without_its_evidence_is_only_partial() {
     check(json!({"receipt": "r1", "at": 1}), Outcome::Ok).await;
     check(json!({"receipt": "r1"}), Outcome::Partial).await;
 }
+
+/// CW-19, C4: what is small passes as it is, with its data, pictures and sounds.
+#[tokio::test]
+async fn a_small_answer_reaches_the_client_unchanged_in_every_mode() {
+    let answer: Answer = serde_json::from_value(json!({
+        "content": [
+            {"type": "text", "text": "two open orders", "annotations": {"priority": 0.9, "audience": ["human"]}},
+            {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"},
+            {"type": "audio", "data": "aGVsbG8=", "mimeType": "audio/wav"},
+            {"type": "resource", "resource": {"uri": "file:///a", "blob": "aGVsbG8="}},
+            {"type": "resource_link", "uri": "https://example.com/a", "name": "a"},
+        ],
+        "structuredContent": {"count": 2},
+        "_meta": {"vendor": 1},
+    }))
+    .unwrap();
+    for mode in [gateway::Mode::Native, gateway::Mode::Transparent, gateway::Mode::Gateway] {
+        let recorder = Recorder::one("list", Script::Answer(answer.clone()));
+        let gate = TestGateway::new().upstream("shelf", recorder);
+        let world = gate.settings(|settings| settings.mode = mode).start().await;
+        let done = world.call("list", json!({})).await;
+        assert_eq!(done.cleared.get(), &answer);
+        let result = done.result.unwrap();
+        assert_eq!((result.artifacts.len(), result.cleaning.changed_leaves), (0, 0));
+        // CW-27
+        let annotations = json!([{"part_index": 0, "priority": 0.9, "audience": ["human"]}]);
+        assert_eq!(json!(result.provenance.content_annotations), annotations);
+    }
+}
+
+/// Nine tokens stay about nine tokens.
+#[tokio::test]
+async fn a_nine_token_answer_costs_nine_tokens() {
+    let text = "The order was shipped to Oslo yesterday.";
+    let recorder = Recorder::one("ask", Script::Answer(Answer::text(text)));
+    let world = TestGateway::new().upstream("shelf", recorder).start().await;
+    let done = world.call("ask", json!({})).await;
+    let wire = serde_json::to_string(done.cleared.get()).unwrap();
+    assert_eq!(wire, json!({"content": [{"type": "text", "text": text}]}).to_string());
+}
+
+/// A7: valid as sent, invalid once cleaned: the client gets a typed error, never the broken value.
+#[tokio::test]
+async fn an_answer_that_cleaning_would_break_is_blocked_whatever_the_policy() {
+    let output = json!({
+        "type": "object",
+        "properties": {"state": {"enum": ["ok\u{202e}", "no"]}, "mode": {"type": "string"}},
+    });
+    for on_violation in [OnViolation::Block, OnViolation::Warn, OnViolation::Pass] {
+        let definition = tool("peek", json!({"outputSchema": output}));
+        let answer = Answer::structured(json!({"state": "ok\u{202e}", "mode": "a"}));
+        let recorder = Recorder::new().tool(definition, Script::Answer(answer));
+        let gate = TestGateway::new().upstream("shelf", recorder);
+        let world =
+            gate.settings(|settings| settings.output.on_violation = on_violation).start().await;
+        let done = world.call("peek", json!({})).await;
+        assert_eq!(code(&done), Some(Code::OutputInvalid));
+        assert_eq!(done.fault.unwrap().details["rule"], "sanitization_broke_schema");
+        let shown = done.cleared.get().structured.clone().unwrap();
+        assert!(shown.get("state").is_none(), "{shown}");
+    }
+}
+
+/// SG-39: where structure is always asked for, anything but an object is refused.
+#[tokio::test]
+async fn an_answer_that_is_no_object_is_refused_where_one_is_asked_for() {
+    let check = async |structured: Option<Value>| {
+        let answer = Answer { structured, ..Answer::text("x") };
+        let recorder = Recorder::one("peek", Script::Answer(answer));
+        let gate = TestGateway::new().upstream("shelf", recorder);
+        let rule = |settings: &mut gateway::Settings| {
+            settings.output.require_structured = gateway::RequireStructured::Always;
+            settings.output.on_violation = OnViolation::Block;
+        };
+        let done = gate.settings(rule).start().await.call("peek", json!({})).await;
+        assert_eq!(code(&done), Some(Code::OutputInvalid));
+        assert_eq!(done.fault.unwrap().details["rule"], "mcp-non-object-output");
+    };
+    check(None).await;
+    check(Some(json!([1]))).await;
+    check(Some(json!("text"))).await;
+    check(Some(json!(7))).await;
+    check(Some(Value::Null)).await;
+}
+
+/// What is odd about the parts is on record, and crashes nobody.
+#[tokio::test]
+async fn odd_parts_are_findings_of_the_record() {
+    let content = json!([
+        {"type": "image", "data": "not base64!", "mimeType": "image/png"},
+        {"type": "hologram", "data": "x"},
+        {"type": "text"},
+        7,
+    ]);
+    let answer: Answer = serde_json::from_value(json!({"content": content})).unwrap();
+    let recorder = Recorder::one("peek", Script::Answer(answer));
+    let world = TestGateway::new().upstream("shelf", recorder).start().await;
+    let done = world.call("peek", json!({})).await;
+    assert_eq!(code(&done), None);
+    let findings = world.last_record().await.result.unwrap().findings;
+    let rules: Vec<_> = findings.iter().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(rules, ["bad_base64", "part_unknown", "part_malformed", "part_unknown"]);
+}

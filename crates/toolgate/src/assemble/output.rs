@@ -35,7 +35,7 @@ pub(super) fn own(config: &Config, common: Output) -> BTreeMap<UpstreamName, Out
 }
 
 /// Knows every secret of the configuration: tokens of callers, and what upstreams are given.
-pub(super) fn redactor(config: &Config) -> Redactor {
+pub(crate) fn redactor(config: &Config) -> Redactor {
     let tokens = config.auth.tokens.iter().map(|token| token.token.0.clone());
     let given = config.upstreams.values().flat_map(|upstream| match &upstream.target {
         Target::Stdio { env, .. } => secrets(env),
@@ -46,7 +46,8 @@ pub(super) fn redactor(config: &Config) -> Redactor {
     });
     let endpoint = config.search.endpoint.iter().filter_map(|endpoint| endpoint.api_key.as_ref());
     let endpoint = endpoint.map(|key| key.0.clone());
-    let all: Vec<Secret> = tokens.chain(given).chain(endpoint).collect();
+    let bucket = config.artifacts.secret_access_key.iter().map(|key| key.0.clone());
+    let all: Vec<Secret> = tokens.chain(given).chain(endpoint).chain(bucket).collect();
     Redactor::knowing(&all)
 }
 

@@ -37,7 +37,7 @@ impl Context {
             loaded.notes.iter().for_each(|note| self.out.note(note));
         }
         let level = if self.globals.quiet { LogLevel::Error } else { level };
-        log::start(self.globals.log, loaded.config.log, level)?;
+        log::start(self.globals.log, loaded.config.log, level, assemble::redactor(&loaded.config))?;
         Ok(loaded)
     }
 

@@ -1,11 +1,13 @@
 //! `toolgate demo`: browse, a refusal, a write that needs a human, a large result, and the records
 //! they leave. Everything is real; it runs on the built-in upstream in a folder of its own.
 
+mod adapter;
+
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use catalog::Query;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use gateway::{CallRequest, Done, Watch};
 use model::{Answer, Approval, Caller, Selector};
 use serde_json::{Value, json};
@@ -20,12 +22,24 @@ use crate::config::{Config, LogLevel, Overrides, Transport};
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
+    /// Another tour than the usual one
+    pub part: Option<Part>,
     /// Answer the approval with yes instead of asking
     #[arg(long)]
     pub yes: bool,
 }
 
+/// What the demo can show by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// A raw result and a recorded session become what a model reads
+    Adapter,
+}
+
 pub(super) fn run(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
+    if args.part == Some(Part::Adapter) {
+        return adapter::run(context);
+    }
     context.start(LogLevel::Error, Overrides::default())?;
     context.block_on(async {
         let folder = tempfile::tempdir()?;

@@ -80,11 +80,11 @@ fn list(context: &Context, items: &[SessionItem]) -> Result<(), CliError> {
     if context.out.is_json() {
         return context.out.json(&items);
     }
-    for item in items {
-        let text = one_line(&item.text, TEXT_CHARS);
-        context.out.line(&format!("{}: {text}", item.kind.as_str()))?;
-    }
-    Ok(())
+    items.iter().try_for_each(|item| context.out.line(&line(item)))
+}
+
+fn line(item: &SessionItem) -> String {
+    format!("{}: {}", item.kind.as_str(), one_line(&item.text, TEXT_CHARS))
 }
 
 fn phase_parser() -> impl clap::builder::TypedValueParser<Value = Phase> {
@@ -92,4 +92,30 @@ fn phase_parser() -> impl clap::builder::TypedValueParser<Value = Phase> {
     words.try_map(|word| {
         Phase::ALL.into_iter().find(|phase| phase.as_str() == word).ok_or("no such phase")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CW-31: the kind as its type string, the text cut to 60 characters.
+    #[test]
+    fn an_item_is_listed_by_kind_and_the_start_of_its_text() {
+        let check = |text: &str, expected: &str| {
+            let event = serde_json::json!({"id": "t", "type": "tool_result", "content": text});
+            let items = load_session(&event.to_string()).unwrap();
+            assert_eq!(line(&items[0]), expected);
+        };
+        check("status: paid", "tool_result: status: paid");
+        check("two\nlines", "tool_result: two lines");
+        let long = line(
+            &load_session(
+                &serde_json::json!({"id": "t", "type": "user_turn", "text": "x".repeat(90)})
+                    .to_string(),
+            )
+            .unwrap()[0],
+        );
+        assert!(long.starts_with(&format!("user_turn: {}", "x".repeat(50))), "{long}");
+        assert!(long.chars().count() <= "user_turn: ".len() + TEXT_CHARS, "{long}");
+    }
 }

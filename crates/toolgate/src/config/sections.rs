@@ -67,6 +67,9 @@ pub struct Results {
     /// Characters of a result passed on as they are; what is longer becomes an artifact.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub inline_chars: usize,
+    /// Tokens that the excerpt of a longer result may cost.
+    #[schemars(range(min = 300, max = 100_000))]
+    pub budget_tokens: usize,
     /// What happens to an answer that breaks its tool's output schema. Left out: `warn` in profile
     /// `dev`, `block` in `production`.
     pub output_schema: Option<OutputSchema>,
@@ -80,9 +83,50 @@ impl Default for Results {
     fn default() -> Self {
         Self {
             inline_chars: limits::INLINE_CHARS_DEFAULT,
+            budget_tokens: limits::BUDGET_TOKENS_DEFAULT,
             output_schema: None,
             require_structured: RequireStructured::default(),
             sanitise: Sanitise::default(),
+        }
+    }
+}
+
+/// Where results that are too long for a model are kept, how many and how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Artifacts {
+    /// A bucket that speaks S3, as `s3://bucket/prefix`. Left out, a folder beside the records.
+    pub url: Option<Text>,
+    /// The address of the service, if it is not Amazon's.
+    pub endpoint: Option<Text>,
+    /// The region of the bucket. Left out, the variable `AWS_REGION`.
+    pub region: Option<Text>,
+    /// Who opens the bucket. Left out, the variable `AWS_ACCESS_KEY_ID`.
+    pub access_key_id: Option<Hidden>,
+    /// Their key; best written as `${VARIABLE}`. Left out, the variable `AWS_SECRET_ACCESS_KEY`.
+    pub secret_access_key: Option<Hidden>,
+    /// How long an artifact is kept that no record cites.
+    #[schemars(range(min = 60, max = 315_360_000))]
+    pub ttl_seconds: u64,
+    /// Bytes of all artifacts together; the oldest make room.
+    #[schemars(range(min = 1_000_000, max = 1_000_000_000_000_000_u64))]
+    pub max_bytes: u64,
+    /// Artifacts kept at a time; the oldest make room.
+    #[schemars(range(min = 1, max = 100_000_000))]
+    pub max_count: u64,
+}
+
+impl Default for Artifacts {
+    fn default() -> Self {
+        Self {
+            url: None,
+            endpoint: None,
+            region: None,
+            access_key_id: None,
+            secret_access_key: None,
+            ttl_seconds: limits::ARTIFACT_TTL_DEFAULT.as_secs(),
+            max_bytes: limits::ARTIFACT_BYTES_DEFAULT,
+            max_count: limits::ARTIFACT_COUNT_DEFAULT,
         }
     }
 }

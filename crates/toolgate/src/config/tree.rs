@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
-    Approvals, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results, Search,
+    Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results,
+    Search,
 };
 use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Target, Upstream};
@@ -65,6 +66,8 @@ pub struct Config {
     pub results: Results,
     /// How tools are found.
     pub search: Search,
+    /// Where results that are too long for a model are kept.
+    pub artifacts: Artifacts,
     /// Where calls may go.
     pub egress: Egress,
     /// Questions to humans.
@@ -111,6 +114,7 @@ impl Default for Config {
             limits: Limits::default(),
             results: Results::default(),
             search: Search::default(),
+            artifacts: Artifacts::default(),
             egress: Egress::default(),
             approvals: Approvals::default(),
             records: Records::default(),

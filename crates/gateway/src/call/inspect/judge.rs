@@ -36,7 +36,7 @@ pub(super) fn check_cleaned(
     was_valid: bool,
 ) -> Result<(), Fault> {
     let answer = clearing.cleared.get();
-    let touched = clearing.cleaning.changed_leaves > 0 && clearing.blobs.is_empty();
+    let touched = clearing.cleaning.changed_leaves > 0 && !clearing.replaced;
     if !was_valid || !touched || answer.is_error || answer.structured.is_none() {
         return Ok(());
     }

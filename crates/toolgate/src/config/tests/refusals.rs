@@ -23,7 +23,7 @@ fn unknown_keys_are_named_with_the_nearest() {
     );
     check(
         "catalog: a\nresults:\n  bananas: 1\n",
-        "toolgate.yaml:3: unknown key `bananas`; known keys are inline_chars, output_schema, require_structured, sanitise",
+        "toolgate.yaml:3: unknown key `bananas`; known keys are inline_chars, budget_tokens, output_schema, require_structured, sanitise",
     );
     check(
         "{\"servers\": {\"a\": {\"url\": \"http://x\"}},\n \"inputs\": []}",

@@ -36,10 +36,10 @@ const CONFINED: &[(&str, &[&str], &[&str])] = &[
     ("saphyr-parser", &["toolgate"], &[]),
     ("clap", &["toolgate"], &[]),
     ("clap_complete", &["toolgate"], &[]),
-    ("hyper", &["upstream", "bench"], &["toolgate"]),
-    ("hyper-util", &["upstream", "bench"], &["toolgate"]),
-    ("hyper-rustls", &["upstream"], &[]),
-    ("rustls", &["upstream"], &[]),
+    ("hyper", &["upstream", "bench"], &["store", "toolgate"]),
+    ("hyper-util", &["upstream", "store", "bench"], &["toolgate"]),
+    ("hyper-rustls", &["upstream", "store"], &[]),
+    ("rustls", &["upstream", "store"], &[]),
 ];
 
 #[test]

@@ -1,0 +1,138 @@
+//! How fast what a model reads is cleaned, against copying memory and parsing JSON in the same run.
+//!
+//! Figures are processor time of one thread, so a busy machine disturbs them less than a clock on
+//! the wall would.
+
+use std::fs;
+use std::hint::black_box;
+use std::io::{self, Write as _};
+
+use context::{Profile, Redactor, Rules, Size, clear};
+use model::result::Provenance;
+use model::{Answer, Handle, Secret};
+use serde_json::{Value, json};
+
+use crate::Outcome;
+
+const ROUNDS: u32 = 40;
+const BYTES: usize = 1_000_000;
+
+pub(crate) fn run() -> Outcome<()> {
+    let mut table = String::from("1 MB each, processor time of one thread\n\n");
+    let redactor = Redactor::knowing([&Secret::new("correct horse battery")]);
+    let copy = {
+        let text = prose();
+        rate(text.len(), || drop(black_box(black_box(&text).to_owned())))?
+    };
+    table += &format!(
+        "{:<10} {:>13} {:>16} {:>14}\n",
+        "input", "strict MB/s", "+ secrets MB/s", "memcpy/strict"
+    );
+    for (name, text) in inputs() {
+        let strict = rate(text.len(), || drop(black_box(Profile::Strict.clean(&text))))?;
+        let both = rate(text.len(), || {
+            drop(black_box(redactor.redact(&Profile::Strict.clean(&text))));
+        })?;
+        table += &format!("{name:<10} {strict:>13.0} {both:>16.0} {:>14.1}\n", copy / strict);
+    }
+    table += &format!(
+        "\n{:<10} {:>10} {:>13} {:>12}\n",
+        "answer", "whole ms", "firewall ms", "parse ms"
+    );
+    for (name, answer) in answers() {
+        let wire = serde_json::to_string(&answer)?;
+        let parse = spent(|| drop(black_box(serde_json::from_str::<Value>(&wire))))?;
+        let whole = clearing(&answer, &Size::Whole, &redactor)?;
+        let handle = Handle::from_string("art_1");
+        let size = Size::Firewall { inline_chars: 2_000, budget_tokens: 800, handle };
+        let firewall = clearing(&answer, &size, &redactor)?;
+        table += &format!("{name:<10} {whole:>10.2} {firewall:>13.2} {parse:>12.2}\n");
+    }
+    Ok(io::stdout().write_all(table.as_bytes())?)
+}
+
+/// Milliseconds to clear one answer: hash, digest, shape, clean, redact. Freeing it is not counted.
+fn clearing(answer: &Answer, size: &Size, redactor: &Redactor) -> Outcome<f64> {
+    let source = Provenance::default();
+    let mut total = 0.0;
+    for _ in 0..ROUNDS {
+        let rules =
+            Rules { source: &source, profile: Profile::Strict, size: size.clone(), redactor };
+        let answer = answer.clone();
+        let started = cpu_ms()?;
+        let cleared = black_box(clear(answer, &rules));
+        total += cpu_ms()? - started;
+        drop(cleared);
+    }
+    Ok(total / f64::from(ROUNDS))
+}
+
+fn rate(bytes: usize, work: impl Fn()) -> Outcome<f64> {
+    let bytes = u32::try_from(bytes).map_or(0.0, f64::from);
+    Ok(bytes / 1e3 / spent(work)?)
+}
+
+/// Milliseconds of one round.
+fn spent(work: impl Fn()) -> Outcome<f64> {
+    work();
+    let started = cpu_ms()?;
+    (0..ROUNDS).for_each(|_| work());
+    Ok((cpu_ms()? - started) / f64::from(ROUNDS))
+}
+
+/// What the kernel has given this thread so far.
+fn cpu_ms() -> Outcome<f64> {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanos = stat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok());
+    Ok(nanos.ok_or("/proc/thread-self/schedstat is not as expected")? / 1e6)
+}
+
+fn inputs() -> [(&'static str, String); 8] {
+    [
+        ("prose", prose()),
+        (
+            "log",
+            fill("2026-11-16T01:27:16Z INFO order_id=48213 state=shipped carrier=dhl took_ms=12\n"),
+        ),
+        (
+            "json",
+            fill(
+                r#"{"id":48213,"name":"Ann Example","tags":["a","b_c"],"note":"<b>fine</b> & well"},"#,
+            ),
+        ),
+        (
+            "unicode",
+            fill("Größe “passt” — naïve café, 漢字かな交じり文, emoji 👩\u{200d}💻 und mehr. "),
+        ),
+        ("kana", fill("かな交じり文の漢字とカタカナ。")),
+        (
+            "ansi",
+            fill("\u{1b}[32mINFO\u{1b}[0m order 48213 was shipped by dhl to Oslo, took 12 ms\n"),
+        ),
+        ("html", fill("<p>&lt;b&gt;a &amp; b&lt;/b&gt; __init__ <|x|></p>")),
+        (
+            "secrets",
+            fill(
+                "the token of Ann: api_key=9f8a7b6c5d4e3f2a1b0c, password is unknown; author https://example.com/a ok. ",
+            ),
+        ),
+    ]
+}
+
+fn answers() -> [(&'static str, Answer); 3] {
+    let row = |n: u32| json!({"id": n, "name": "Ann Example", "tags": ["a", "b_c"], "at": "2026-11-16T01:27:16Z", "note": "<b>fine</b> & well"});
+    let rows: Value = (0..8_500).map(row).collect();
+    [
+        ("text", Answer::text(prose())),
+        ("json text", Answer::text(rows.to_string())),
+        ("structured", Answer { structured: Some(rows), ..Answer::default() }),
+    ]
+}
+
+fn prose() -> String {
+    fill("The invoice was sent on Monday, and the customer asked whether it had been paid yet. ")
+}
+
+fn fill(part: &str) -> String {
+    part.repeat(BYTES / part.len())
+}
