@@ -1,11 +1,21 @@
 //! Idempotency keys: who makes the call, and what it gave to those who ask again.
+//!
+//! `claimed`: taken, and nothing sent. `dispatched`: the upstream may have seen it. `done`:
+//! answered. `unknown`: cut off after it was sent, so that only a person can say what came of it.
+
+mod desk;
+mod owners;
+mod rows;
 
 use model::{Answer, Code, Fault, RecordId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::database::{Connection, broken};
 use crate::records::Opened;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
+
+pub use desk::ClaimLine;
 
 /// "This call, under this key, is mine to make."
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +26,26 @@ pub struct Claim {
     pub args_hash: String,
     /// When the key is free again, whatever became of the call.
     pub expires_at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimState {
+    Claimed,
+    Dispatched,
+    Done,
+    Unknown,
+}
+
+impl ClaimState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Claimed => "claimed",
+            Self::Dispatched => "dispatched",
+            Self::Done => "done",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// What became of a claim.
@@ -42,7 +72,7 @@ impl Store {
     /// claim is taken.
     pub async fn recall(&self, claim: &Claim) -> Result<Option<Answer>, Fault> {
         let mut reader = self.reader().await?;
-        let row = find(&mut reader, claim).await.map_err(broken)?;
+        let row = rows::find(&mut reader, claim).await.map_err(broken)?;
         let live = row.filter(|row| row.expires_at > self.now().as_millis());
         match live.map(|row| row.opened(claim)).transpose()? {
             Some(Opened::Stored(answer)) => Ok(Some(answer)),
@@ -50,12 +80,11 @@ impl Store {
         }
     }
 
-    /// Marks calls that an earlier process left unfinished as unknown, and says how many.
-    ///
-    /// For the holder of the [`crate::InstanceLock`] alone, before its first call: to anybody else
-    /// the running calls of the gateway look just the same.
-    pub async fn adopt_unfinished(&self) -> Result<u64, Fault> {
-        self.write(Adoption).await
+    /// Says durably that the upstream is about to see the call. Refused if the claim was lost: a
+    /// gate that stood still for too long must not send what another may have sent.
+    pub async fn dispatch(&self, claim: &Claim, record_id: &RecordId) -> Result<(), Fault> {
+        let (scope, key) = (claim.scope.clone(), claim.key.clone());
+        self.write(Dispatch { scope, key, record_id: record_id.clone() }).await
     }
 }
 
@@ -65,7 +94,7 @@ pub(crate) async fn look(
     claim: &Claim,
     now: Timestamp,
 ) -> Result<Opened, WriteError> {
-    let row = find(connection, claim).await?;
+    let row = rows::find(connection, claim).await?;
     let live = row.filter(|row| row.expires_at > now.as_millis());
     Ok(live.map_or(Ok(Opened::Fresh), |row| row.opened(claim))?)
 }
@@ -76,14 +105,12 @@ pub(crate) async fn look(
 pub(crate) async fn take(
     connection: &mut Connection,
     claim: &Claim,
+    owner: &str,
     record_id: &RecordId,
+    now: Timestamp,
 ) -> Result<(), WriteError> {
-    sqlx::query("DELETE FROM claims WHERE scope = $1 AND key = $2")
-        .bind(&claim.scope)
-        .bind(&claim.key)
-        .execute(&mut *connection)
-        .await?;
-    insert(connection, claim, record_id).await?;
+    rows::remove(connection, &claim.scope, &claim.key).await?;
+    rows::insert(connection, claim, owner, record_id, now).await?;
     Ok(())
 }
 
@@ -93,108 +120,39 @@ pub(crate) async fn settle(
     outcome: &ClaimOutcome,
     record_id: &RecordId,
 ) -> Result<(), WriteError> {
-    let query = match &outcome.end {
-        ClaimEnd::Released => {
-            sqlx::query("DELETE FROM claims WHERE scope = $1 AND key = $2 AND record_id = $3")
-        }
-        ClaimEnd::Done(_) | ClaimEnd::Unknown => sqlx::query(
-            "UPDATE claims SET state = $4, answer = $5 \
-             WHERE scope = $1 AND key = $2 AND record_id = $3",
-        ),
-    };
-    let query = query.bind(&outcome.scope).bind(&outcome.key).bind(record_id.as_str());
+    let (scope, key) = (outcome.scope.as_str(), outcome.key.as_str());
     let settled = match &outcome.end {
-        ClaimEnd::Done(answer) => query.bind("done").bind(Some(to_text(answer)?)),
-        ClaimEnd::Unknown => query.bind("unknown").bind(None::<String>),
-        ClaimEnd::Released => query,
+        ClaimEnd::Released => rows::release(connection, scope, key, record_id).await?,
+        ClaimEnd::Unknown => {
+            rows::mark(connection, scope, key, record_id, ClaimState::Unknown, None).await?
+        }
+        ClaimEnd::Done(answer) => {
+            let answer = Some(rows::to_text(answer)?);
+            rows::mark(connection, scope, key, record_id, ClaimState::Done, answer).await?
+        }
     };
-    if settled.execute(connection).await?.rows_affected() == 0 {
+    if !settled {
         tracing::warn!(record.id = %record_id, "the idempotency claim had expired before its call ended");
     }
     Ok(())
 }
 
-struct Adoption;
-
-impl Write for Adoption {
-    type Done = u64;
-    const UNWRITTEN: &'static str = "unfinished calls of an earlier run could not be marked";
-
-    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<u64, WriteError> {
-        sqlx::query("DELETE FROM claims WHERE state = 'done' AND expires_at <= $1")
-            .bind(now.as_millis())
-            .execute(&mut *connection)
-            .await?;
-        let adopted = sqlx::query("UPDATE claims SET state = 'unknown' WHERE state = 'claimed'");
-        Ok(adopted.execute(connection).await?.rows_affected())
-    }
+struct Dispatch {
+    scope: String,
+    key: String,
+    record_id: RecordId,
 }
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    expires_at: i64,
-    args_hash: String,
-    state: String,
-    answer: Option<String>,
-}
+impl Write for Dispatch {
+    type Done = ();
+    const UNWRITTEN: &'static str = "the call could not be marked as sent, so it was not sent";
+    const REFUSES_FIRST: bool = true;
 
-impl Row {
-    fn opened(self, claim: &Claim) -> Result<Opened, Fault> {
-        if self.args_hash != claim.args_hash {
-            return Err(conflict(
-                "this key was used for a call with other arguments",
-                "other_args",
-            ));
+    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+        if rows::dispatch(connection, &self.scope, &self.key, &self.record_id).await? {
+            return Ok(());
         }
-        match (self.state.as_str(), self.answer) {
-            ("done", Some(answer)) => from_text(&answer).map(Opened::Stored),
-            ("claimed", _) => Err(conflict("a call with this key is still running", "running")),
-            _ => Err(conflict(
-                "a call with this key was cut off and may have taken effect; a person must verify \
-                 it before it is made again",
-                "unknown",
-            )),
-        }
+        let message = "the claim on this key was lost while the gate stood still; nothing was sent";
+        Err(Fault::new(Code::IdempotencyConflict, message).with("state", "lost").into())
     }
-}
-
-fn conflict(message: &str, state: &str) -> Fault {
-    Fault::new(Code::IdempotencyConflict, message).with("state", state)
-}
-
-async fn find(connection: &mut Connection, claim: &Claim) -> Result<Option<Row>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT expires_at, args_hash, state, answer FROM claims WHERE scope = $1 AND key = $2",
-    )
-    .bind(&claim.scope)
-    .bind(&claim.key)
-    .fetch_optional(connection)
-    .await
-}
-
-async fn insert(
-    connection: &mut Connection,
-    claim: &Claim,
-    record_id: &RecordId,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO claims (scope, key, args_hash, record_id, state, expires_at) \
-         VALUES ($1, $2, $3, $4, 'claimed', $5)",
-    )
-    .bind(&claim.scope)
-    .bind(&claim.key)
-    .bind(&claim.args_hash)
-    .bind(record_id.as_str())
-    .bind(claim.expires_at.as_millis())
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-fn to_text(answer: &Answer) -> Result<String, Fault> {
-    serde_json::to_string(answer).map_err(|error| Fault::internal(format!("answer: {error}")))
-}
-
-fn from_text(text: &str) -> Result<Answer, Fault> {
-    serde_json::from_str(text).map_err(|error| Fault::internal(format!("answer: {error}")))
 }

@@ -118,8 +118,19 @@ fn query(filter: &RecordFilter) -> Sql {
         "SELECT seq, body FROM entries WHERE NOT EXISTS (SELECT 1 FROM entries AS later \
          WHERE later.record_id = entries.record_id AND later.seq > entries.seq)",
     );
+    push_wanted(&mut sql, filter);
+    if let Some(seq) = filter.before_seq {
+        sql.push(" AND seq < ").bind(seq);
+    }
+    let limit = i64::from(filter.limit.min(limits::LINES_MAX));
+    sql.push(" ORDER BY seq DESC LIMIT ").bind(limit);
+    sql
+}
+
+/// What the filter asks of an entry, each beginning with ` AND `.
+pub(crate) fn push_wanted(sql: &mut Sql, filter: &RecordFilter) {
     if let Some(tool) = &filter.tool {
-        wanted_tool(&mut sql, tool);
+        wanted_tool(sql, tool);
     }
     let status = filter.status.map(|status| status.as_str().to_owned());
     let wanted = [
@@ -138,12 +149,6 @@ fn query(filter: &RecordFilter) -> Sql {
             sql.push(column).bind(at.as_millis());
         }
     }
-    if let Some(seq) = filter.before_seq {
-        sql.push(" AND seq < ").bind(seq);
-    }
-    let limit = i64::from(filter.limit.min(limits::LINES_MAX));
-    sql.push(" ORDER BY seq DESC LIMIT ").bind(limit);
-    sql
 }
 
 /// A name without its upstream stands for that tool of every upstream, and of none.

@@ -8,6 +8,12 @@ pub(crate) const QUEUE_MAX: usize = 1_024;
 pub(crate) const BATCH_MAX: usize = 256;
 /// Connections that read at the same time.
 pub(crate) const READERS_MAX: u32 = 4;
+/// A call that was opened longer ago is no longer running.
+pub(crate) const CALL_MS_MAX: i64 = 2 * 3_600_000;
+/// How long a gate counts as alive after its last word.
+pub(crate) const LEASE: Duration = Duration::from_secs(30);
+/// Entries of one page of an export.
+pub(crate) const EXPORT_PAGE: i64 = 500;
 /// How long to wait for another process that is writing.
 pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Lines of one listing when nobody says otherwise.

@@ -40,7 +40,7 @@ impl Store {
     /// A caller that stops waiting must still close the record: it may have been opened.
     pub async fn open_record(&self, opening: Opening) -> Result<Opened, Fault> {
         let draft = Draft::new(Phase::Open, self.now(), &opening.record)?;
-        self.write(DraftedOpening { opening, draft }).await
+        self.write(DraftedOpening { opening, draft, owner: self.owner().to_owned() }).await
     }
 
     /// Writes the closing entry and settles the claim.
@@ -53,6 +53,7 @@ impl Store {
 struct DraftedOpening {
     opening: Opening,
     draft: Draft,
+    owner: String,
 }
 
 impl Write for DraftedOpening {
@@ -83,7 +84,7 @@ impl Write for DraftedOpening {
                 approvals::redeem(connection, approval_id, now).await?;
             }
             if let Some(claim) = claim {
-                claims::take(connection, claim, &record.record_id).await?;
+                claims::take(connection, claim, &self.owner, &record.record_id, now).await?;
             }
         }
         Ok(opened)

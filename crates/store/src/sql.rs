@@ -1,7 +1,7 @@
 //! Statements put together from parts. Values travel as parameters, never as text.
 
 use sqlx::any::{AnyArguments, AnyRow};
-use sqlx::query::QueryAs;
+use sqlx::query::{Query, QueryAs};
 use sqlx::{Any, Arguments as _, AssertSqlSafe, Encode, Type};
 
 pub(crate) struct Sql {
@@ -34,6 +34,10 @@ impl Sql {
         self,
     ) -> QueryAs<'static, Any, T, AnyArguments> {
         sqlx::query_as_with(AssertSqlSafe(self.text), self.arguments)
+    }
+
+    pub(crate) fn query(self) -> Query<'static, Any, AnyArguments> {
+        sqlx::query_with(AssertSqlSafe(self.text), self.arguments)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Clock, Fault, Secret, Timestamp};
+use model::{Clock, Fault, Secret, SessionId, Timestamp};
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool};
 use tokio::sync::RwLock;
@@ -84,6 +84,9 @@ struct Inner {
     /// Held while objects are removed, shared while one is written.
     sweeping: RwLock<()>,
     clock: Clock,
+    dir: PathBuf,
+    owner: String,
+    shared: bool,
 }
 
 impl Store {
@@ -96,10 +99,12 @@ impl Store {
         let connection = database.open().await?;
         drop(setup);
         let readers = database.readers()?;
+        let (dir, owner) = (config.dir.clone(), SessionId::random().to_string());
+        let shared = !database.is_embedded();
         let writer = Writer::start(connection, database, clock.clone());
         let quotas = config.quotas.clone();
         let sweeping = RwLock::default();
-        let inner = Inner { readers, writer, objects, quotas, sweeping, clock };
+        let inner = Inner { readers, writer, objects, quotas, sweeping, clock, dir, owner, shared };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -131,6 +136,20 @@ impl Store {
 
     pub(crate) fn sweeping(&self) -> &RwLock<()> {
         &self.inner.sweeping
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.inner.dir
+    }
+
+    /// This process, as others know it.
+    pub(crate) fn owner(&self) -> &str {
+        &self.inner.owner
+    }
+
+    /// Whether other gates may be using the same database.
+    pub fn is_shared(&self) -> bool {
+        self.inner.shared
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -1,29 +1,40 @@
-//! Walking the chain: is every entry as it was written, and where it was written?
+//! Walking the chain: is every entry as it was written, where it was written, and is none missing?
+
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use model::Fault;
 use serde::Serialize;
 
 use crate::chain::{Link, hash};
+use crate::checkpoints::{self, Checkpoint, Word};
 use crate::database::{Connection, broken};
 use crate::entry::{Columns, Entry};
 use crate::limits;
+use crate::seal::PublicKey;
 use crate::store::Store;
 
 /// What a walk along the chain found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChainReport {
-    /// Entries that are as they were written, counted from the first.
+    /// Entries that are as they were written, counted from the first that is kept.
     pub entries: u64,
-    /// The hash of the last of them. Noted elsewhere, it proves that nothing was cut off.
+    /// Entries that were removed for their age before those.
+    pub purged: u64,
+    /// The hash of the last sound entry. Noted elsewhere, it proves that nothing was cut off.
     pub head: String,
-    /// The first entry that was changed, moved or removed.
+    /// Checkpoints that a known key has signed and the chain bears out.
+    pub checkpoints: u64,
+    /// Checkpoints of keys that were not at hand.
+    pub unknown_keys: u64,
+    /// The first entry that was changed, moved, removed or cut off.
     pub first_bad: Option<i64>,
     /// What was done to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
 }
 
-/// What can be done to an entry behind the database's back.
+/// What can be done to the history behind the database's back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Damage {
@@ -33,32 +44,129 @@ pub enum Damage {
     Deleted,
     /// It is whole, and stands where another was written.
     Moved,
+    /// A checkpoint knows of it, and the chain ends before it.
+    Truncated,
+    /// A checkpoint about it bears a signature its key did not make.
+    Forged,
+}
+
+/// What to hold the chain against, beside itself.
+#[derive(Clone, Debug, Default)]
+pub struct Witnesses {
+    pub keys: Vec<PublicKey>,
+    /// Checkpoints kept outside the database.
+    pub checkpoints: Vec<Checkpoint>,
+}
+
+impl Witnesses {
+    /// The key and the checkpoints in the data folder.
+    pub fn beside(dir: &Path) -> Self {
+        let file = std::fs::read_to_string(dir.join(checkpoints::FILE)).unwrap_or_default();
+        Self { keys: PublicKey::of(dir).into_iter().collect(), checkpoints: read(&file) }
+    }
+
+    /// Adds the lines of a copy of `checkpoints.jsonl`.
+    pub fn add(&mut self, copy: &str) {
+        self.checkpoints.extend(read(copy));
+    }
+}
+
+/// A line that was torn by a crash says nothing.
+fn read(lines: &str) -> Vec<Checkpoint> {
+    lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 impl Store {
-    /// Reads every entry and checks its hash, its place and its columns.
+    /// Checks the chain with what lies in the data folder.
     pub async fn verify_chain(&self) -> Result<ChainReport, Fault> {
+        self.verify_against(&Witnesses::beside(self.dir())).await
+    }
+
+    /// Reads every entry and checks its hash, its place, its columns, and every checkpoint.
+    pub async fn verify_against(&self, witnesses: &Witnesses) -> Result<ChainReport, Fault> {
         let mut reader = self.reader().await?;
-        let mut last = Link::genesis();
+        let mut said = checkpoints::all(&mut reader).await?;
+        said.extend(witnesses.checkpoints.iter().cloned());
+        let mut walk = Walk::begin(said, &witnesses.keys);
         loop {
-            let page = page_after(&mut reader, last.seq).await?;
+            let page = page_after(&mut reader, walk.last.seq).await?;
             if page.is_empty() {
-                return Ok(report(last, None));
+                return Ok(walk.end());
             }
             for row in page {
-                match row.check(&last) {
-                    Ok(next) => last = next,
-                    Err(damage) => return Ok(report(last, Some(damage))),
+                if let Err(damage) = walk.step(&row) {
+                    return Ok(walk.report(Some(damage)));
                 }
             }
         }
     }
 }
 
-fn report(last: Link, damage: Option<Damage>) -> ChainReport {
-    let entries = u64::try_from(last.seq).unwrap_or_default();
-    let first_bad = damage.map(|_| last.seq + 1);
-    ChainReport { entries, head: last.hash, first_bad, damage }
+/// How far the walk has come.
+struct Walk {
+    last: Link,
+    purged: i64,
+    /// What is said about entries, and whether a key at hand has said it.
+    said: BTreeMap<i64, Vec<(Checkpoint, Option<bool>)>>,
+    checkpoints: u64,
+    unknown_keys: u64,
+}
+
+impl Walk {
+    /// From the last purge on, or from the first entry there ever was.
+    fn begin(all: Vec<Checkpoint>, keys: &[PublicKey]) -> Self {
+        let mut said: BTreeMap<i64, Vec<_>> = BTreeMap::new();
+        for checkpoint in all {
+            let signed = keys.iter().find_map(|key| checkpoint.is_signed_by(key));
+            let about = said.entry(checkpoint.seq).or_default();
+            if !about.iter().any(|(known, _)| *known == checkpoint) {
+                about.push((checkpoint, signed));
+            }
+        }
+        let purge = said
+            .values()
+            .flatten()
+            .rev()
+            .find(|(said, signed)| said.kind == Word::Purge && *signed != Some(false));
+        let last = purge.map_or_else(Link::genesis, |(purge, _)| Link {
+            seq: purge.seq,
+            hash: purge.hash.clone(),
+        });
+        Self { purged: last.seq, last, said, checkpoints: 0, unknown_keys: 0 }
+    }
+
+    fn step(&mut self, row: &Row) -> Result<(), Damage> {
+        let next = row.check(&self.last)?;
+        for (checkpoint, signed) in self.said.get(&next.seq).into_iter().flatten() {
+            match signed {
+                Some(false) => return Err(Damage::Forged),
+                _ if checkpoint.hash != next.hash => return Err(Damage::Changed),
+                Some(true) => self.checkpoints += 1,
+                None => self.unknown_keys += 1,
+            }
+        }
+        self.last = next;
+        Ok(())
+    }
+
+    /// Whatever is said about entries beyond the last one says that they were there.
+    fn end(self) -> ChainReport {
+        let cut = self.said.range(self.last.seq + 1..).next().is_some();
+        self.report(cut.then_some(Damage::Truncated))
+    }
+
+    fn report(&self, damage: Option<Damage>) -> ChainReport {
+        let count = |number: i64| u64::try_from(number).unwrap_or_default();
+        ChainReport {
+            entries: count(self.last.seq - self.purged),
+            purged: count(self.purged),
+            head: self.last.hash.clone(),
+            checkpoints: self.checkpoints,
+            unknown_keys: self.unknown_keys,
+            first_bad: damage.map(|_| self.last.seq + 1),
+            damage,
+        }
+    }
 }
 
 #[derive(sqlx::FromRow)]

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use model::{Answer, ApprovalState, Code};
-use toolgate_store::{Claim, ClaimEnd, ClaimOutcome, Closing, Opened, Opening, Store, Verdict};
+use toolgate_store::{
+    Claim, ClaimEnd, ClaimOutcome, ClaimState, Closing, Opened, Opening, Store, Verdict,
+};
 
 use crate::home::{Home, START, approval, completed, record};
 
@@ -30,6 +32,11 @@ async fn close(store: &Store, id: &str, end: ClaimEnd) {
     let Claim { scope, key, .. } = claim("a");
     let claim = Some(ClaimOutcome { scope, key, end });
     store.close_record(Closing { record: completed(id), claim }).await.unwrap();
+}
+
+async fn sent(store: &Store, id: &str) -> Result<(), Code> {
+    let sent = store.dispatch(&claim("a"), &record(id).record_id).await;
+    sent.map_err(|fault| fault.code)
 }
 
 fn conflict(state: &str) -> Result<Opened, (Code, String)> {
@@ -116,6 +123,7 @@ async fn only_adoption_turns_unfinished_calls_into_unknown_ones() {
     let home = Home::new();
     let gateway = home.open().await;
     open(&gateway, "1", claim("a")).await.unwrap();
+    sent(&gateway, "1").await.unwrap();
     let reader = home.open().await;
     assert_eq!(open(&reader, "2", claim("a")).await, conflict("running"));
     gateway.close().await;
@@ -157,4 +165,76 @@ async fn a_claim_belongs_to_its_record() {
     open(&store, "1", claim("a")).await.unwrap();
     close(&store, "stranger", ClaimEnd::Done(Answer::text("forged"))).await;
     assert_eq!(open(&store, "2", claim("a")).await, conflict("running"));
+}
+
+/// What was never sent needs no person: the key is free again.
+#[tokio::test]
+async fn a_claim_that_was_never_sent_is_freed() {
+    let home = Home::new();
+    let gateway = home.open().await;
+    open(&gateway, "1", claim("a")).await.unwrap();
+    gateway.close().await;
+    let gateway = home.open().await;
+    assert_eq!(gateway.adopt_unfinished().await, Ok(0));
+    assert_eq!(open(&gateway, "2", claim("a")).await, Ok(Opened::Fresh));
+}
+
+/// A gate that stood still while its claim was freed must not send the call after all.
+#[tokio::test]
+async fn a_lost_claim_cannot_be_sent() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    home.open().await.adopt_unfinished().await.unwrap();
+    assert_eq!(sent(&store, "1").await, Err(Code::IdempotencyConflict));
+    open(&store, "2", claim("a")).await.unwrap();
+    assert_eq!(sent(&store, "1").await, Err(Code::IdempotencyConflict));
+    assert_eq!(sent(&store, "2").await, Ok(()));
+}
+
+/// Where gates share a server, the living keep what is theirs.
+#[tokio::test]
+async fn a_living_gate_keeps_its_claims() {
+    let home = Home::new();
+    if !home.is_postgres() {
+        return;
+    }
+    let (one, other) = (home.open().await, home.open().await);
+    one.adopt_unfinished().await.unwrap();
+    open(&one, "1", claim("a")).await.unwrap();
+    sent(&one, "1").await.unwrap();
+    assert_eq!(other.adopt_unfinished().await, Ok(0));
+    assert_eq!(open(&other, "2", claim("a")).await, conflict("running"));
+    home.clock.advance(Duration::from_secs(31));
+    assert_eq!(other.adopt_unfinished().await, Ok(1));
+    assert_eq!(open(&other, "3", claim("a")).await, conflict("unknown"));
+    other.sign_off().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_person_settles_what_is_in_doubt() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    assert_eq!(store.release_claim("rec_1", "bob").await.unwrap_err().code, Code::PathNotFound);
+    close(&store, "1", ClaimEnd::Unknown).await;
+    let lines = store.claims(Some(ClaimState::Unknown)).await.unwrap();
+    assert_eq!((lines.len(), lines[0].key.as_str()), (1, "ik_1"));
+    let record = store.confirm_claim("rec_", "bob", Answer::text("it was paid")).await.unwrap();
+    assert_eq!(record.stages.last().unwrap(), "confirmed by bob");
+    let stored = Opened::Stored(Answer::text("it was paid"));
+    assert_eq!(open(&store, "2", claim("a")).await, Ok(stored));
+    assert_eq!(store.release_claim("rec_1", "bob").await.unwrap_err().code, Code::PathNotFound);
+    assert_eq!(store.record("rec_1").await.unwrap(), Some(record));
+    assert_eq!(store.verify_chain().await.unwrap().damage, None);
+}
+
+#[tokio::test]
+async fn a_released_doubt_may_be_made_again() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    close(&store, "1", ClaimEnd::Unknown).await;
+    store.release_claim("rec_1", "bob").await.unwrap();
+    assert_eq!(open(&store, "2", claim("b")).await, Ok(Opened::Fresh));
 }

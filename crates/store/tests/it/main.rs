@@ -5,6 +5,7 @@
 mod approvals;
 mod artifacts;
 mod bucket;
+mod checkpoints;
 mod claims;
 mod home;
 mod lock;

@@ -1,0 +1,144 @@
+//! The table of claims. What its rows mean for a call is decided beside it.
+
+use model::{Answer, Code, Fault, RecordId, Timestamp};
+
+use super::{Claim, ClaimState};
+use crate::database::Connection;
+use crate::records::Opened;
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct Row {
+    pub(crate) expires_at: i64,
+    args_hash: String,
+    state: String,
+    answer: Option<String>,
+    record_id: String,
+}
+
+impl Row {
+    /// What this row means to somebody with the same key.
+    pub(crate) fn opened(self, claim: &Claim) -> Result<Opened, Fault> {
+        let refuse = |message: &str, state: &str| {
+            let fault = Fault::new(Code::IdempotencyConflict, message).with("state", state);
+            Err(fault.with("record_id", self.record_id.as_str()))
+        };
+        if self.args_hash != claim.args_hash {
+            return refuse("this key was used for a call with other arguments", "other_args");
+        }
+        match (self.state.as_str(), &self.answer) {
+            ("done", Some(answer)) => from_text(answer).map(Opened::Stored),
+            ("claimed" | "dispatched", _) => {
+                refuse("a call with this key is still running", "running")
+            }
+            _ => refuse(
+                "a call with this key was cut off and may have taken effect; a person must verify \
+                 it before it is made again",
+                "unknown",
+            ),
+        }
+    }
+}
+
+pub(super) async fn find(
+    connection: &mut Connection,
+    claim: &Claim,
+) -> Result<Option<Row>, sqlx::Error> {
+    sqlx::query_as(
+        "SELECT expires_at, args_hash, state, answer, record_id FROM claims \
+         WHERE scope = $1 AND key = $2",
+    )
+    .bind(&claim.scope)
+    .bind(&claim.key)
+    .fetch_optional(connection)
+    .await
+}
+
+pub(super) async fn insert(
+    connection: &mut Connection,
+    claim: &Claim,
+    owner: &str,
+    record_id: &RecordId,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO claims (scope, key, args_hash, record_id, state, owner, claimed_at, \
+         expires_at) VALUES ($1, $2, $3, $4, 'claimed', $5, $6, $7)",
+    )
+    .bind(&claim.scope)
+    .bind(&claim.key)
+    .bind(&claim.args_hash)
+    .bind(record_id.as_str())
+    .bind(owner)
+    .bind(now.as_millis())
+    .bind(claim.expires_at.as_millis())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn remove(
+    connection: &mut Connection,
+    scope: &str,
+    key: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM claims WHERE scope = $1 AND key = $2")
+        .bind(scope)
+        .bind(key)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Whether the claim was the record's own; it is free now.
+pub(super) async fn release(
+    connection: &mut Connection,
+    scope: &str,
+    key: &str,
+    record_id: &RecordId,
+) -> Result<bool, sqlx::Error> {
+    let query = sqlx::query("DELETE FROM claims WHERE scope = $1 AND key = $2 AND record_id = $3");
+    let released = query.bind(scope).bind(key).bind(record_id.as_str()).execute(connection).await?;
+    Ok(released.rows_affected() == 1)
+}
+
+/// Whether the claim was the record's own and not sent yet; it counts as sent now.
+pub(super) async fn dispatch(
+    connection: &mut Connection,
+    scope: &str,
+    key: &str,
+    record_id: &RecordId,
+) -> Result<bool, sqlx::Error> {
+    // Marked twice when the answer to the first time was lost.
+    let query = sqlx::query(
+        "UPDATE claims SET state = 'dispatched' WHERE scope = $1 AND key = $2 AND record_id = $3 \
+         AND state IN ('claimed', 'dispatched')",
+    );
+    let sent = query.bind(scope).bind(key).bind(record_id.as_str()).execute(connection).await?;
+    Ok(sent.rows_affected() == 1)
+}
+
+/// Whether the claim was the record's own; it is in this state now.
+pub(super) async fn mark(
+    connection: &mut Connection,
+    scope: &str,
+    key: &str,
+    record_id: &RecordId,
+    state: ClaimState,
+    answer: Option<String>,
+) -> Result<bool, sqlx::Error> {
+    let query = sqlx::query(
+        "UPDATE claims SET state = $4, answer = $5 \
+         WHERE scope = $1 AND key = $2 AND record_id = $3",
+    );
+    let query = query.bind(scope).bind(key).bind(record_id.as_str());
+    let marked = query.bind(state.as_str()).bind(answer).execute(connection).await?;
+    Ok(marked.rows_affected() == 1)
+}
+
+pub(super) fn to_text(answer: &Answer) -> Result<String, Fault> {
+    serde_json::to_string(answer).map_err(|error| Fault::internal(format!("answer: {error}")))
+}
+
+fn from_text(text: &str) -> Result<Answer, Fault> {
+    serde_json::from_str(text).map_err(|error| Fault::internal(format!("answer: {error}")))
+}

@@ -1,0 +1,114 @@
+//! Letting old entries go. The rest of the chain stays verifiable, and nothing goes unexported.
+//!
+//! A signed purge says what the last entry to go was; the walk along the chain begins there.
+
+use model::{Fault, Timestamp};
+
+use crate::checkpoints::{self, Checkpoint, Word};
+use crate::database::{Connection, broken};
+use crate::limits;
+use crate::store::Store;
+use crate::writer::{Write, WriteError};
+
+/// What may go: the first entries, up to this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purgeable {
+    pub upto_seq: i64,
+    pub entries: i64,
+    hash: String,
+}
+
+impl Store {
+    /// The entries before `before`, as far as they may go. The newest entry always stays, and no
+    /// entry goes whose call may still be running.
+    pub async fn older_than(&self, before: Timestamp) -> Result<Option<Purgeable>, Fault> {
+        let bound = "SELECT MIN(seq) FROM entries WHERE at >= $1";
+        self.purgeable(bound, before.as_millis()).await
+    }
+
+    /// All but the newest `keep` entries, as far as they may go.
+    pub async fn beyond(&self, keep: u64) -> Result<Option<Purgeable>, Fault> {
+        let bound = "SELECT MAX(seq) - $1 + 1 FROM entries";
+        self.purgeable(bound, i64::try_from(keep).unwrap_or(i64::MAX)).await
+    }
+
+    /// Bytes that the entries take, without indexes.
+    pub async fn entries_bytes(&self) -> Result<(u64, u64), Fault> {
+        let mut reader = self.reader().await?;
+        let (entries, bytes): (i64, i64) = sqlx::query_as(
+            "SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) FROM entries",
+        )
+        .fetch_one(&mut *reader)
+        .await
+        .map_err(broken)?;
+        let count = |number: i64| u64::try_from(number).unwrap_or_default();
+        Ok((count(entries), count(bytes)))
+    }
+
+    /// Removes the entries for ever. Export them first.
+    pub async fn purge(&self, purgeable: Purgeable) -> Result<Checkpoint, Fault> {
+        let signed = self.sign(Word::Purge, purgeable.upto_seq, purgeable.hash)?;
+        // The word lies beside the database before anything goes.
+        self.note(&signed)?;
+        self.write(Purge(signed.clone())).await?;
+        Ok(signed)
+    }
+
+    async fn purgeable(&self, bound: &'static str, value: i64) -> Result<Option<Purgeable>, Fault> {
+        let mut reader = self.reader().await?;
+        let first_kept: Option<i64> =
+            sqlx::query_scalar(bound).bind(value).fetch_one(&mut *reader).await.map_err(broken)?;
+        let newest: Option<i64> = sqlx::query_scalar("SELECT MAX(seq) FROM entries")
+            .fetch_one(&mut *reader)
+            .await
+            .map_err(broken)?;
+        let Some(newest) = newest else { return Ok(None) };
+        let first_kept = first_kept.unwrap_or(newest).min(newest);
+        let running = self.now().as_millis().saturating_sub(limits::CALL_MS_MAX);
+        let open = first_open(&mut reader, first_kept, running).await.map_err(broken)?;
+        let upto_seq = open.unwrap_or(first_kept) - 1;
+        let found: Option<(String, i64)> = sqlx::query_as(
+            "SELECT hash, (SELECT COUNT(*) FROM entries WHERE seq <= $1) FROM entries \
+             WHERE seq = $1",
+        )
+        .bind(upto_seq)
+        .fetch_optional(&mut *reader)
+        .await
+        .map_err(broken)?;
+        Ok(found.map(|(hash, entries)| Purgeable { upto_seq, entries, hash }))
+    }
+}
+
+/// The first entry before `seq` that opens a call which may still be running.
+async fn first_open(
+    connection: &mut Connection,
+    seq: i64,
+    since: i64,
+) -> Result<Option<i64>, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT MIN(seq) FROM entries WHERE seq < $1 AND at >= $2 AND phase = 'open' AND NOT EXISTS \
+         (SELECT 1 FROM entries AS later WHERE later.record_id = entries.record_id \
+         AND later.phase = 'close')",
+    )
+    .bind(seq)
+    .bind(since)
+    .fetch_one(connection)
+    .await
+}
+
+struct Purge(Checkpoint);
+
+impl Write for Purge {
+    type Done = ();
+    const UNWRITTEN: &'static str = "old entries could not be removed";
+    const REFUSES_FIRST: bool = true;
+
+    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+        checkpoints::insert(connection, &self.0).await?;
+        sqlx::query("DELETE FROM entries WHERE seq <= $1")
+            .bind(self.0.seq)
+            .execute(connection)
+            .await?;
+        Ok(())
+    }
+}

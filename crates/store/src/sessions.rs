@@ -1,0 +1,91 @@
+//! Clients that have introduced themselves, known to every gate on the same database.
+//!
+//! A session is no proof of identity: it is found only by the principal that opened it.
+
+use std::time::Duration;
+
+use model::{Fault, SessionId, Timestamp};
+
+use crate::database::{Connection, broken};
+use crate::store::Store;
+use crate::writer::{Write, WriteError};
+
+/// One client, in the words of whoever serves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    pub session_id: SessionId,
+    pub principal: String,
+    pub body: String,
+}
+
+impl Store {
+    /// Remembers a session, and forgets those not seen for `idle`.
+    pub async fn keep_session(&self, row: SessionRow, idle: Duration) -> Result<(), Fault> {
+        self.write(Begun { row, idle }).await
+    }
+
+    /// What was remembered of this session, for the principal that opened it.
+    pub async fn session(&self, id: &str, principal: &str) -> Result<Option<String>, Fault> {
+        let mut reader = self.reader().await?;
+        sqlx::query_scalar("SELECT body FROM sessions WHERE session_id = $1 AND principal = $2")
+            .bind(id)
+            .bind(principal)
+            .fetch_optional(&mut *reader)
+            .await
+            .map_err(broken)
+    }
+
+    pub async fn end_session(&self, id: &str, principal: &str) -> Result<(), Fault> {
+        self.write(Ended { id: id.to_owned(), principal: principal.to_owned() }).await
+    }
+}
+
+struct Begun {
+    row: SessionRow,
+    idle: Duration,
+}
+
+impl Write for Begun {
+    type Done = ();
+    const UNWRITTEN: &'static str = "the session could not be stored";
+    const REFUSES_FIRST: bool = true;
+
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
+        let idle_ms = i64::try_from(self.idle.as_millis()).unwrap_or(i64::MAX);
+        sqlx::query("DELETE FROM sessions WHERE seen_at < $1 OR session_id = $2")
+            .bind(now.as_millis().saturating_sub(idle_ms))
+            .bind(self.row.session_id.as_str())
+            .execute(&mut *connection)
+            .await?;
+        sqlx::query(
+            "INSERT INTO sessions (session_id, principal, body, seen_at) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(self.row.session_id.as_str())
+        .bind(&self.row.principal)
+        .bind(&self.row.body)
+        .bind(now.as_millis())
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
+}
+
+struct Ended {
+    id: String,
+    principal: String,
+}
+
+impl Write for Ended {
+    type Done = ();
+    const UNWRITTEN: &'static str = "the session could not be ended";
+    const REFUSES_FIRST: bool = true;
+
+    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+        sqlx::query("DELETE FROM sessions WHERE session_id = $1 AND principal = $2")
+            .bind(&self.id)
+            .bind(&self.principal)
+            .execute(connection)
+            .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Checkpoints, retention and exports: what keeps the history honest when it grows and shrinks.
+
+use std::time::Duration;
+
+use toolgate_store::{Damage, RecordFilter, Store, Witnesses};
+
+use crate::home::{Home, START, closing, completed, opening, record};
+
+async fn filled(home: &Home, records: usize) -> Store {
+    let store = home.open().await;
+    for number in 0..records {
+        store.close_record(closing(completed(&format!("{number:03}")))).await.unwrap();
+    }
+    store
+}
+
+/// CO-52: what was signed is borne out, and signing twice says nothing new.
+#[tokio::test]
+async fn a_checkpoint_signs_the_head_once() {
+    let home = Home::new();
+    let store = filled(&home, 3).await;
+    let signed = store.checkpoint().await.unwrap().unwrap();
+    assert_eq!((signed.seq, signed.at), (3, START));
+    assert_eq!(store.checkpoint().await.unwrap(), None);
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.checkpoints, report.unknown_keys, report.damage), (1, 0, None));
+    assert_eq!(report.head, signed.hash);
+    let stranger = store.verify_against(&Witnesses::default()).await.unwrap();
+    assert_eq!((stranger.checkpoints, stranger.unknown_keys), (0, 1));
+}
+
+#[tokio::test]
+async fn what_was_cut_off_is_missed() {
+    let home = Home::new();
+    let store = filled(&home, 5).await;
+    store.checkpoint().await.unwrap();
+    home.disarm().await;
+    let mut raw = home.raw().await;
+    sqlx::raw_sql("DELETE FROM entries WHERE seq > 3").execute(&mut raw).await.unwrap();
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.first_bad, report.damage), (Some(4), Some(Damage::Truncated)));
+    // Even if the database forgets its checkpoints, the copy beside it does not.
+    let on = if home.is_postgres() { " ON checkpoints" } else { "" };
+    let forget = format!("DROP TRIGGER checkpoints_refuse_delete{on}; DELETE FROM checkpoints");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(forget)).execute(&mut raw).await.unwrap();
+    assert_eq!(store.verify_chain().await.unwrap().damage, Some(Damage::Truncated));
+    assert_eq!(store.verify_against(&Witnesses::default()).await.unwrap().damage, None);
+}
+
+/// Whoever can write the database can compute a chain; nobody can compute the signature.
+#[tokio::test]
+async fn a_forged_checkpoint_shows() {
+    let home = Home::new();
+    let store = filled(&home, 2).await;
+    store.checkpoint().await.unwrap();
+    let on = if home.is_postgres() { " ON checkpoints" } else { "" };
+    let forge =
+        format!("DROP TRIGGER checkpoints_refuse_update{on}; UPDATE checkpoints SET at = at + 1");
+    let forge = sqlx::AssertSqlSafe(forge);
+    sqlx::raw_sql(forge).execute(&mut home.raw().await).await.unwrap();
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.first_bad, report.damage), (Some(2), Some(Damage::Forged)));
+}
+
+#[tokio::test]
+async fn what_is_purged_leaves_a_chain_that_verifies() {
+    let home = Home::new();
+    let store = filled(&home, 4).await;
+    home.clock.advance(Duration::from_hours(48));
+    store.close_record(closing(completed("new"))).await.unwrap();
+    let old = store.older_than(START.after(Duration::from_hours(1))).await.unwrap().unwrap();
+    assert_eq!((old.upto_seq, old.entries), (4, 4));
+    store.purge(old).await.unwrap();
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.purged, report.damage), (1, 4, None));
+    store.close_record(closing(completed("newer"))).await.unwrap();
+    store.checkpoint().await.unwrap();
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.damage), (2, None));
+    assert_eq!(store.older_than(START).await.unwrap(), None);
+    store.close().await;
+    let report = home.open().await.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.purged, report.damage), (2, 4, None));
+}
+
+#[tokio::test]
+async fn the_newest_entry_and_running_calls_stay() {
+    let home = Home::new();
+    let store = filled(&home, 2).await;
+    store.open_record(opening(record("running"))).await.unwrap();
+    store.close_record(closing(completed("last"))).await.unwrap();
+    let beyond = store.beyond(0).await.unwrap().unwrap();
+    assert_eq!(beyond.upto_seq, 2, "the third is running");
+    home.clock.advance(Duration::from_hours(3));
+    let beyond = store.beyond(0).await.unwrap().unwrap();
+    assert_eq!(beyond.upto_seq, 3, "nothing runs for three hours");
+    assert_eq!(store.beyond(9).await.unwrap(), None);
+}
+
+/// Nothing leaves that no purge has signed away.
+#[tokio::test]
+async fn entries_after_a_purge_cannot_be_removed() {
+    let home = Home::new();
+    let store = filled(&home, 4).await;
+    let beyond = store.beyond(2).await.unwrap().unwrap();
+    store.purge(beyond).await.unwrap();
+    let mut raw = home.raw().await;
+    let error = sqlx::query("DELETE FROM entries WHERE seq = 3").execute(&mut raw).await;
+    assert!(error.unwrap_err().to_string().contains("entries are append-only"));
+    assert_eq!(store.entries_bytes().await.unwrap().0, 2);
+}
+
+#[tokio::test]
+async fn an_export_hands_out_what_the_hashes_are_over() {
+    let home = Home::new();
+    let store = filled(&home, 3).await;
+    let all = store.export(&RecordFilter::default(), 0).await.unwrap();
+    assert_eq!(all.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(all[1].prev_hash, all[0].hash);
+    let told = model::canonical::hash_bytes(
+        format!("{}{}", all[1].prev_hash, all[1].entry.get()).as_bytes(),
+    );
+    assert_eq!(told, all[1].hash);
+    assert_eq!(all[2].read().unwrap(), (START, completed("002")));
+    assert_eq!(store.export(&RecordFilter::default(), 2).await.unwrap().len(), 1);
+    let later = RecordFilter { since: Some(START.after(Duration::from_secs(1))), ..all_records() };
+    assert_eq!(store.export(&later, 0).await.unwrap().len(), 0);
+}
+
+fn all_records() -> RecordFilter {
+    RecordFilter::default()
+}
