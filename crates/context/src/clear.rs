@@ -98,5 +98,10 @@ pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
 /// Words a client hands back unread; changed, they would mean nothing to their maker.
 const OPAQUE: [&str; 2] = ["requestState", "taskId"];
 
+/// SHA-256 over the answer as its upstream gave it.
+pub fn raw_hash(answer: &Answer) -> String {
+    answer.hash()
+}
+
 #[cfg(test)]
 mod tests;

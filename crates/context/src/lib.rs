@@ -11,6 +11,7 @@ pub mod session;
 
 pub mod clear;
 pub mod evidence;
+pub mod keep;
 pub mod normalise;
 pub mod redact;
 pub mod refuse;
@@ -28,9 +29,10 @@ mod shape;
 
 pub use blob::Blob;
 pub use brief::{Brief, BriefRules, Phase, brief};
-pub use clear::{Clearing, Rules, Size, clear};
+pub use clear::{Clearing, Rules, Size, clear, raw_hash};
 pub use cleared::Cleared;
 pub use evidence::{Witness, evidence};
+pub use keep::without_secrets;
 pub use normalise::{Normalised, normalise};
 pub use redact::Redactor;
 pub use refuse::{lines, menu, pass, pass_error, refuse, say};

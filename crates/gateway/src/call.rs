@@ -21,6 +21,9 @@ mod approve;
 /// 9: whether it may be made now; from here on an effect may follow.
 mod admit;
 
+/// What of it is kept for ever.
+mod keep;
+
 /// 10: the call itself.
 mod dispatch;
 

@@ -71,6 +71,10 @@ pub struct Settings {
     pub approval_ttl: Duration,
     pub reads: Reads,
     pub search: Search,
+    /// Answers up to this size are kept with the record, for replay.
+    pub answer_bytes: usize,
+    /// How long a call waits for another one with the same key before it is refused.
+    pub in_flight_wait: Duration,
     /// Hosts that calls may reach, as names or `*.suffix`. Absent: every configured upstream.
     pub egress_allow: Option<Vec<String>>,
 }
@@ -90,6 +94,8 @@ impl Default for Settings {
             approval_ttl: limits::APPROVAL_TTL_DEFAULT,
             reads: Reads::default(),
             search: Search::default(),
+            answer_bytes: limits::ANSWER_BYTES_DEFAULT,
+            in_flight_wait: Duration::ZERO,
             egress_allow: None,
         }
     }

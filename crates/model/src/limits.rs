@@ -24,6 +24,8 @@ pub const FACTS_MAX: usize = 20;
 pub const INLINE_CHARS_DEFAULT: usize = 2_000;
 /// What the excerpt of a longer result may cost a model, in tokens.
 pub const BUDGET_TOKENS_DEFAULT: usize = 800;
+/// An answer that is kept with its record.
+pub const ANSWER_BYTES_DEFAULT: usize = 16 * 1024;
 /// One page of a view.
 pub const VIEW_CHARS_MAX: usize = 8_000;
 /// How long a call may take when nobody says otherwise.

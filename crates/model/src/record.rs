@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::Answer;
 use crate::call::Call;
 use crate::clock::Timestamp;
 use crate::decision::Decision;
 use crate::fault::{Code, ErrorKind, Fault};
+use crate::grade::ReplayRule;
 use crate::ids::{ApprovalId, RecordId};
 use crate::result::{CallResult, CallStatus};
+use crate::task::TaskState;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +58,19 @@ impl RecordStatus {
     }
 }
 
+impl From<TaskState> for RecordStatus {
+    /// Where a call that runs as a task stands.
+    fn from(state: TaskState) -> Self {
+        match state {
+            TaskState::Working => Self::Deferred,
+            TaskState::InputRequired => Self::Escalated,
+            TaskState::Completed => Self::Completed,
+            TaskState::Failed => Self::Failed,
+            TaskState::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
 impl std::fmt::Display for RecordStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
@@ -73,6 +89,15 @@ pub struct Record {
     pub approval_id: Option<ApprovalId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<CallResult>,
+    /// The raw answer without its secrets, if it was short enough to keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+    /// Secrets were taken out of the arguments or the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
+    /// What stands in for the call when it is replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_rule: Option<ReplayRule>,
     pub opened_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
@@ -83,6 +108,21 @@ pub struct Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// CO-98, CO-135 and CO-183 to CO-187, the part that is on record.
+    #[test]
+    fn each_task_state_has_its_record_status() {
+        let check = |state: TaskState, expected: RecordStatus| {
+            assert_eq!(RecordStatus::from(state), expected);
+            let open = matches!(expected, RecordStatus::Deferred | RecordStatus::Escalated);
+            assert_eq!(state.is_final(), !open, "{expected}");
+        };
+        check(TaskState::Working, RecordStatus::Deferred);
+        check(TaskState::InputRequired, RecordStatus::Escalated);
+        check(TaskState::Completed, RecordStatus::Completed);
+        check(TaskState::Failed, RecordStatus::Failed);
+        check(TaskState::Cancelled, RecordStatus::Cancelled);
+    }
 
     /// The mapping table of types.md (C22), one row a line.
     #[test]

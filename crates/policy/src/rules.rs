@@ -22,6 +22,7 @@ permit (principal, action, resource) when { resource.declared };"#;
 pub struct Rules {
     policies: PolicySet,
     hash: String,
+    text: String,
     /// No policy looks at who asks for what, so the answer is the same for all.
     indifferent: bool,
 }
@@ -57,11 +58,17 @@ impl Rules {
             policies.add(named(policy)).map_err(|error| refuse(error.to_string()))?;
         }
         let indifferent = policies.policies().all(is_indifferent);
-        Ok(Self { policies, hash: canonical::hash_bytes(text.as_bytes()), indifferent })
+        let hash = canonical::hash_bytes(text.as_bytes());
+        Ok(Self { policies, hash, text: text.to_owned(), indifferent })
     }
 
     pub fn hash(&self) -> &str {
         &self.hash
+    }
+
+    /// The text they were read from.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Whether every request is ruled the same way, so that none need be put to Cedar.
@@ -78,6 +85,7 @@ impl Rules {
         Self::parse("built-in", text).unwrap_or_else(|_| Self {
             policies: PolicySet::new(),
             hash: String::new(),
+            text: String::new(),
             indifferent: true,
         })
     }

@@ -12,6 +12,7 @@ pub mod claims;
 mod database;
 mod entry;
 pub mod export;
+pub mod failpoint;
 mod folder;
 pub mod history;
 mod limits;
@@ -25,6 +26,8 @@ mod seal;
 pub mod sessions;
 mod sql;
 mod store;
+#[doc(hidden)]
+pub mod testing;
 mod uses;
 pub mod verify;
 mod word;

@@ -10,6 +10,10 @@ pub(crate) const BATCH_MAX: usize = 256;
 pub(crate) const READERS_MAX: u32 = 4;
 /// A call that was opened longer ago is no longer running.
 pub(crate) const CALL_MS_MAX: i64 = 2 * 3_600_000;
+/// Closings kept in memory while the database is gone.
+pub(crate) const LATE_MAX: usize = 4_096;
+/// What an entry takes beside its body: columns, hashes, indexes.
+pub(crate) const ROW_BYTES: u64 = 700;
 /// How long a gate counts as alive after its last word.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
 /// Entries of one page of an export.

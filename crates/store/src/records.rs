@@ -3,12 +3,15 @@
 //! A write-class call is opened before its upstream sees a byte; a read-class call may only be
 //! closed, and its one entry then holds everything.
 
-use model::{Answer, ApprovalId, Fault, Record, Timestamp};
+use std::sync::{Mutex, PoisonError};
+
+use model::{Answer, ApprovalId, Fault, Record, RecordId, Timestamp};
 
 use crate::approvals;
 use crate::claims::{self, Claim, ClaimOutcome};
 use crate::database::Connection;
 use crate::entry::{Draft, Phase};
+use crate::limits;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
 
@@ -40,23 +43,72 @@ impl Store {
     /// A caller that stops waiting must still close the record: it may have been opened.
     pub async fn open_record(&self, opening: Opening) -> Result<Opened, Fault> {
         let draft = Draft::new(Phase::Open, self.now(), &opening.record)?;
-        self.write(DraftedOpening { opening, draft, owner: self.owner().to_owned() }).await
+        let Opening { record: Record { record_id, .. }, redeem, claim } = opening;
+        let owner = self.owner().to_owned();
+        self.write(OpeningWrite { record_id, redeem, claim, draft, owner }).await
     }
 
     /// Writes the closing entry and settles the claim.
+    ///
+    /// If the database cannot be written, the caller is told so, and the closing is kept in memory
+    /// until [`Store::catch_up`] can write it.
     pub async fn close_record(&self, closing: Closing) -> Result<(), Fault> {
         let draft = Draft::new(Phase::Close, self.now(), &closing.record)?;
-        self.write(DraftedClosing { closing, draft }).await
+        let Closing { record: Record { record_id, .. }, claim } = closing;
+        let closing = ClosingWrite { record_id, claim, draft };
+        self.write_or_return(closing).await.map_err(|unwritten| {
+            if let Some(closing) = unwritten.work {
+                self.late().push(closing);
+            }
+            unwritten.fault
+        })
+    }
+
+    /// Writes the closings that could not be written when they were due; says how many are left.
+    pub async fn catch_up(&self) -> usize {
+        for closing in self.late().take() {
+            if let Err(unwritten) = self.write_or_return(closing).await
+                && let Some(closing) = unwritten.work
+            {
+                self.late().push(closing);
+            }
+        }
+        self.late().len()
     }
 }
 
-struct DraftedOpening {
-    opening: Opening,
+/// Closings that wait for the database to come back. Bounded: beyond that, records stay open.
+#[derive(Debug, Default)]
+pub(crate) struct Late(Mutex<Vec<ClosingWrite>>);
+
+impl Late {
+    fn push(&self, closing: ClosingWrite) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() < limits::LATE_MAX {
+            waiting.push(closing);
+        } else {
+            tracing::error!(record.id = %closing.record_id, "a closing entry is lost: too many wait");
+        }
+    }
+
+    fn take(&self) -> Vec<ClosingWrite> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+struct OpeningWrite {
+    record_id: RecordId,
+    redeem: Option<ApprovalId>,
+    claim: Option<Claim>,
     draft: Draft,
     owner: String,
 }
 
-impl Write for DraftedOpening {
+impl Write for OpeningWrite {
     type Done = Opened;
     const UNWRITTEN: &'static str = "the record could not be written, so the call was not made";
     const REFUSES_FIRST: bool = true;
@@ -66,7 +118,7 @@ impl Write for DraftedOpening {
     }
 
     fn only_appends(&self) -> bool {
-        self.opening.claim.is_none() && self.opening.redeem.is_none()
+        self.claim.is_none() && self.redeem.is_none()
     }
 
     async fn write(
@@ -74,29 +126,30 @@ impl Write for DraftedOpening {
         connection: &mut Connection,
         now: Timestamp,
     ) -> Result<Opened, WriteError> {
-        let Opening { record, redeem, claim } = &self.opening;
-        let opened = match claim {
+        let opened = match &self.claim {
             Some(claim) => claims::look(connection, claim, now).await?,
             None => Opened::Fresh,
         };
         if opened == Opened::Fresh {
-            if let Some(approval_id) = redeem {
+            if let Some(approval_id) = &self.redeem {
                 approvals::redeem(connection, approval_id, now).await?;
             }
-            if let Some(claim) = claim {
-                claims::take(connection, claim, &self.owner, &record.record_id, now).await?;
+            if let Some(claim) = &self.claim {
+                claims::take(connection, claim, &self.owner, &self.record_id, now).await?;
             }
         }
         Ok(opened)
     }
 }
 
-struct DraftedClosing {
-    closing: Closing,
+#[derive(Debug)]
+struct ClosingWrite {
+    record_id: RecordId,
+    claim: Option<ClaimOutcome>,
     draft: Draft,
 }
 
-impl Write for DraftedClosing {
+impl Write for ClosingWrite {
     type Done = ();
     const UNWRITTEN: &'static str =
         "the record of this call could not be completed; the operator's log says why";
@@ -107,12 +160,12 @@ impl Write for DraftedClosing {
     }
 
     fn only_appends(&self) -> bool {
-        self.closing.claim.is_none()
+        self.claim.is_none()
     }
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
-        if let Some(outcome) = &self.closing.claim {
-            claims::settle(connection, outcome, &self.closing.record.record_id).await?;
+        if let Some(outcome) = &self.claim {
+            claims::settle(connection, outcome, &self.record_id).await?;
         }
         Ok(())
     }

@@ -32,17 +32,19 @@ impl Store {
         self.purgeable(bound, i64::try_from(keep).unwrap_or(i64::MAX)).await
     }
 
-    /// Bytes that the entries take, without indexes.
-    pub async fn entries_bytes(&self) -> Result<(u64, u64), Fault> {
+    /// How many entries there are and about how many bytes they take, judged by the newest.
+    pub async fn entries_size(&self) -> Result<(u64, u64), Fault> {
         let mut reader = self.reader().await?;
         let (entries, bytes): (i64, i64) = sqlx::query_as(
-            "SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) FROM entries",
+            "SELECT (SELECT COALESCE(MAX(seq) - MIN(seq) + 1, 0) FROM entries), \
+             CAST(COALESCE(AVG(length(body)), 0) AS BIGINT) \
+             FROM (SELECT body FROM entries ORDER BY seq DESC LIMIT 1000) AS newest",
         )
         .fetch_one(&mut *reader)
         .await
         .map_err(broken)?;
         let count = |number: i64| u64::try_from(number).unwrap_or_default();
-        Ok((count(entries), count(bytes)))
+        Ok((count(entries), count(entries).saturating_mul(count(bytes) + limits::ROW_BYTES)))
     }
 
     /// Removes the entries for ever. Export them first.

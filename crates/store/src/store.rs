@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{Clock, Fault, Secret, SessionId, Timestamp};
 use sqlx::pool::PoolConnection;
@@ -13,7 +14,8 @@ use crate::artifacts::Quotas;
 use crate::database::{self, Database};
 use crate::folder::{self, FolderError};
 use crate::objects::{Objects, Place};
-use crate::writer::{Write, Writer};
+use crate::records::Late;
+use crate::writer::{Unwritten, Write, Writer};
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -87,6 +89,9 @@ struct Inner {
     dir: PathBuf,
     owner: String,
     shared: bool,
+    late: Late,
+    /// This process makes calls, and does not only look.
+    serving: AtomicBool,
 }
 
 impl Store {
@@ -100,11 +105,22 @@ impl Store {
         drop(setup);
         let readers = database.readers()?;
         let (dir, owner) = (config.dir.clone(), SessionId::random().to_string());
-        let shared = !database.is_embedded();
+        let (shared, late) = (!database.is_embedded(), Late::default());
+        let serving = AtomicBool::new(false);
         let writer = Writer::start(connection, database, clock.clone());
-        let quotas = config.quotas.clone();
-        let sweeping = RwLock::default();
-        let inner = Inner { readers, writer, objects, quotas, sweeping, clock, dir, owner, shared };
+        let inner = Inner {
+            readers,
+            writer,
+            objects,
+            quotas: config.quotas.clone(),
+            sweeping: RwLock::default(),
+            clock,
+            dir,
+            owner,
+            shared,
+            late,
+            serving,
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -112,14 +128,43 @@ impl Store {
     ///
     /// Later writes are refused. Closing twice is harmless.
     pub async fn close(&self) {
+        if self.inner.serving.swap(false, Ordering::SeqCst) {
+            self.take_leave().await;
+        }
         self.inner.writer.refuse_further();
         self.inner.readers.close().await;
         self.inner.writer.finished().await;
     }
 
+    /// What a gate does last: nothing stays unwritten, unsigned or claimed that need not.
+    async fn take_leave(&self) {
+        let left = self.catch_up().await;
+        if left > 0 {
+            tracing::error!(records = left, "closing entries could not be written and are lost");
+        }
+        let signed = self.checkpoint().await.map(|_| ());
+        if let Err(fault) = signed.and(self.sign_off().await) {
+            let detail = fault.log.as_deref().unwrap_or_default();
+            tracing::warn!(%fault, detail, "the store was not left in order");
+        }
+    }
+
+    pub(crate) fn serve(&self) {
+        self.inner.serving.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn late(&self) -> &Late {
+        &self.inner.late
+    }
+
+    /// As [`Store::write`], but what could not be written comes back.
+    pub(crate) async fn write_or_return<W: Write>(&self, work: W) -> Result<W::Done, Unwritten<W>> {
+        self.inner.writer.write(work).await
+    }
+
     /// Durable when it returns. Dropping the future does not take the write back.
     pub(crate) async fn write<W: Write>(&self, work: W) -> Result<W::Done, Fault> {
-        self.inner.writer.write(work).await
+        self.write_or_return(work).await.map_err(|unwritten| unwritten.fault)
     }
 
     pub(crate) async fn reader(&self) -> Result<PoolConnection<Any>, Fault> {

@@ -20,7 +20,9 @@ use crate::entry::Draft;
 use crate::limits;
 
 use batch::Failure;
-use item::{Item, Waiting, unwritten};
+use item::{Item, Waiting};
+
+pub(crate) use item::Unwritten;
 
 /// Something to be written, in the topic's own words.
 pub(crate) trait Write: Send + Sync + 'static {
@@ -83,14 +85,14 @@ impl Writer {
         Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)) }
     }
 
-    pub(crate) async fn write<W: Write>(&self, work: W) -> Result<W::Done, Fault> {
-        let unwritten = || unwritten(W::UNWRITTEN, "the store is closed");
+    pub(crate) async fn write<W: Write>(&self, work: W) -> Result<W::Done, Unwritten<W>> {
+        let closed = || Unwritten::new("the store is closed");
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (reply, answer) = oneshot::channel();
         let item: Box<dyn Item> = Box::new(Waiting::new(work, reply));
-        let queued = queue.ok_or_else(unwritten)?.send(item).await;
-        queued.map_err(|_gone| unwritten())?;
-        answer.await.unwrap_or_else(|_gone| Err(unwritten()))
+        let queued = queue.ok_or_else(closed)?.send(item).await;
+        queued.map_err(|_gone| closed())?;
+        answer.await.unwrap_or_else(|_gone| Err(closed()))
     }
 
     pub(crate) fn refuse_further(&self) {

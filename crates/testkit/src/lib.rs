@@ -6,6 +6,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test may fall over")]
 
 pub mod contract;
+pub mod crash;
 pub mod embedder;
 pub mod everything;
 pub mod mcp;

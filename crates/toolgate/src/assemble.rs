@@ -1,9 +1,11 @@
 //! Builds the gate from its configuration: upstreams, rules, store, and the gateway over them.
 
+pub(crate) mod archive;
 mod connect;
 mod meanings;
 mod keeping;
 mod output;
+mod upkeep;
 
 pub(crate) use output::redactor;
 
@@ -19,6 +21,7 @@ use manifest::AdapterManifest;
 use model::{Clock, Generation, Grant, UpstreamName};
 use policy::Rules;
 use store::{InstanceLock, LockError, Store};
+use tokio_util::task::AbortOnDropHandle;
 use upstream::Upstreams;
 
 use crate::cli::error::CliError;
@@ -32,6 +35,7 @@ pub struct Gate {
     pub doorkeeper: Doorkeeper,
     pub refreshed: Refreshed,
     _lock: Option<InstanceLock>,
+    _upkeep: AbortOnDropHandle<()>,
 }
 
 /// Builds the gate and fills its catalogue. Upstreams that fail are reported, not fatal, unless
@@ -62,13 +66,16 @@ pub async fn gate(
         namespaces: sources.namespaces,
         naming: naming(config.naming),
         rules,
-        store,
+        store: store.clone(),
         clock: Clock::System,
         settings: settings(config, profile),
     }));
     let refreshed = gateway.refresh().await;
     check_refreshed(&refreshed)?;
-    Ok(Gate { gateway, doorkeeper: doorkeeper(config), refreshed, _lock: lock })
+    gateway.keep_lineage().await?;
+    let upkeep = upkeep::start(Arc::clone(&gateway), store, &config.records, data);
+    let doorkeeper = doorkeeper(config);
+    Ok(Gate { gateway, doorkeeper, refreshed, _lock: lock, _upkeep: upkeep })
 }
 
 /// Reads every file the configuration names, as the start would, and contacts nobody.
@@ -178,6 +185,8 @@ fn settings(config: &Config, profile: Profile) -> Settings {
             meanings: meanings::meanings(&config.search),
             feedback: config.search.feedback,
         },
+        answer_bytes: config.records.answer_bytes,
+        in_flight_wait: Duration::from_millis(config.limits.in_flight_wait_ms),
         egress_allow: config.egress.allow.as_ref().map(allowed),
     }
 }

@@ -11,11 +11,13 @@ pub mod print;
 
 mod approvals;
 mod call;
+mod claims;
 mod completions;
 mod config;
 mod demo;
 mod evidence;
 mod records;
+mod replay;
 mod serve;
 mod session;
 mod stop;
@@ -76,6 +78,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), CliError> {
         Command::Call(args) => call::run(context, &args),
         Command::Records { command } => records::run(context, command),
         Command::Evidence { command } => evidence::run(context, command),
+        Command::Claims { command } => claims::run(context, command),
+        Command::Replay(args) => replay::run(context, &args),
         Command::Approvals { command } => approvals::run(context, command),
         Command::Config { command } => config::run(context, command),
         Command::Session { command } => session::run(context, &command),

@@ -62,6 +62,8 @@ pub struct Errand {
     pub timeout: Duration,
     /// W3C trace id, passed on to upstreams that take one.
     pub trace_id: String,
+    /// The caller's key, passed on to upstreams that take one.
+    pub idempotency_key: Option<String>,
     /// Nobody listens when absent, and then upstreams are not asked to report.
     pub news: Option<Listener>,
     /// Who answers for the call. What is said without naming a call reaches nobody else's client.
@@ -81,6 +83,7 @@ impl Errand {
             cancel: CancellationToken::new(),
             timeout: model::limits::CALL_TIMEOUT_DEFAULT,
             trace_id: String::new(),
+            idempotency_key: None,
             news: None,
             owner: String::new(),
             client: Arc::default(),

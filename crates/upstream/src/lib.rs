@@ -2,6 +2,7 @@
 //!
 //! One [`Connector`] per protocol; the rest of the gate knows none of them by name (CW-82).
 
+pub mod cassette;
 pub mod connector;
 pub mod demo;
 pub mod embedding;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use catalog::Entry as Tool;
 use model::{Answer, Code, Fault};
 use policy::Permit;
-use store::{Claim, Opened, Opening};
+use store::{Claim, Opened, Opening, failpoint};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::CallRequest;
@@ -104,7 +104,9 @@ async fn open(
         return Ok(None);
     }
     let opening = Opening { record: entry.record.clone(), redeem, claim: claim.clone() };
-    match Box::pin(gateway.store.open_record(opening)).await? {
+    let opened = Box::pin(gateway.store.open_record(opening)).await?;
+    failpoint::pass("call.opened");
+    match opened {
         Opened::Stored(answer) => Ok(Some(answer)),
         Opened::Fresh => {
             entry.claim = claim;

@@ -3,7 +3,7 @@
 //! Looked up before a human is asked: a client that lost an answer and tries again must get that
 //! answer, not a second question. The key is taken later, together with the opening entry.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use catalog::Entry as Tool;
 use manifest::{DedupScope, Idempotency};
@@ -13,6 +13,9 @@ use store::Claim;
 use super::CallRequest;
 use super::record::Entry;
 use crate::gateway::Gateway;
+
+/// Between two looks at a key that another call holds.
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
 /// The claim this call will make, with a key from the envelope or the arguments.
 pub(super) fn claim(
@@ -47,12 +50,29 @@ pub(super) async fn recall(
 ) -> Result<Option<Answer>, Fault> {
     let own = rule(tool).is_some_and(|rule| rule.scope == DedupScope::Principal);
     let Some(claim) = claim.filter(|_| own) else { return Ok(None) };
-    let stored = gateway.store.recall(claim).await?;
+    let stored = patiently(gateway, claim).await?;
     if stored.is_some() {
         entry.stage("stored");
         entry.deduplicated = true;
     }
     Ok(stored)
+}
+
+/// Waits a while for a call with the same key that is under way.
+async fn patiently(gateway: &Gateway, claim: &Claim) -> Result<Option<Answer>, Fault> {
+    let until = Instant::now() + gateway.settings.in_flight_wait;
+    loop {
+        match gateway.store.recall(claim).await {
+            Err(fault) if is_running(&fault) && Instant::now() < until => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn is_running(fault: &Fault) -> bool {
+    fault.details.get("state").is_some_and(|state| state == "running")
 }
 
 fn rule(tool: &Tool) -> Option<&Idempotency> {

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use model::{Answer, Code, Fault};
 use policy::Permit;
+use store::failpoint;
 use upstream::Errand;
 
 use super::admit::Admitted;
 use super::record::Entry;
-use super::{CallRequest, Watch};
+use super::{CallRequest, Watch, keep};
 use crate::gateway::Gateway;
 
 /// Makes the call: exactly one attempt. A key that was answered before makes none.
@@ -30,12 +31,17 @@ pub(super) async fn dispatch(
         cancel: watch.cancel.clone(),
         timeout: admitted.timeout,
         trace_id: entry.record.call.trace_id.to_string(),
+        idempotency_key: entry.record.call.idempotency_key.clone(),
         news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news)),
         owner: request.caller.principal.to_string(),
         client: Arc::clone(&request.client),
         report: watch.progress,
         meta: request.meta.clone(),
     };
+    if let Some(claim) = &entry.claim {
+        gateway.store.dispatch(claim, &entry.record.record_id).await?;
+    }
+    failpoint::pass("call.dispatched");
     let began = Instant::now();
     entry.dispatched = true;
     // If the gate stops first, the call is dropped and its connector tells the upstream.
@@ -48,6 +54,8 @@ pub(super) async fn dispatch(
     entry.upstream_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     match answer {
         Ok(answer) => {
+            failpoint::pass("call.answered");
+            keep::answer(gateway, &answer, entry);
             entry.answer = entry.claim.is_some().then(|| answer.clone());
             Ok(answer)
         }

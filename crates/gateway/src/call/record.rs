@@ -12,10 +12,11 @@ use model::{
     Answer, Call, CallId, CallStatus, Code, Fault, Lineage, Outcome, Record, RecordId,
     RecordStatus, RunId, TraceId, call, canonical, result,
 };
-use store::{Claim, ClaimEnd, ClaimOutcome, Closing};
+use serde_json::Value;
+use store::{Claim, ClaimEnd, ClaimOutcome, Closing, failpoint};
 
 use super::inspect::Inspected;
-use super::{CallRequest, Done};
+use super::{CallRequest, Done, keep};
 use crate::gateway::Gateway;
 use crate::settings::Reads;
 
@@ -60,7 +61,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         asked_name: model::fault::one_line(&request.name, 256),
         item_key: None,
         capability_id: None,
-        args: request.args.clone(),
+        args: Value::Null,
         args_hash: canonical::hash(&request.args),
         principal_chain: request.caller.chain(),
         mode_effective: None,
@@ -78,7 +79,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
             gateway_version: env!("CARGO_PKG_VERSION").to_owned(),
         },
     };
-    Entry {
+    let mut entry = Entry {
         record: Record {
             record_id: RecordId::fresh(now),
             status: RecordStatus::Open,
@@ -86,6 +87,9 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
             decision: None,
             approval_id: None,
             result: None,
+            answer: None,
+            redacted: false,
+            replay_rule: None,
             opened_at: now,
             closed_at: None,
             stages: Vec::new(),
@@ -98,7 +102,9 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         upstream_ms: 0,
         provenance: Provenance::default(),
         started: Instant::now(),
-    }
+    };
+    keep::arguments(gateway, &request.args, &mut entry);
+    entry
 }
 
 /// Closes the record and lets the answer go only once the closing is durable.
@@ -130,6 +136,7 @@ pub(super) async fn close(
     let record_id = entry.record.record_id.clone();
     match gateway.store.close_record(Closing { record: entry.record, claim }).await {
         Ok(()) => {
+            failpoint::pass("call.closed");
             let refused = refused(gateway, fault.as_ref());
             Done { record_id: Some(record_id), cleared, result: Some(result), fault, refused }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use catalog::{Catalogue, Entry as Tool};
-use model::{Code, Fault, ItemKind, Method};
+use model::{Code, Fault, ItemKind, Method, ReplayRule};
 
 use super::record::Entry;
 use super::{CallRequest, Via};
@@ -30,6 +30,8 @@ pub(super) fn resolve(
         tool.capability.as_ref().map(|capability| capability.capability_id.clone());
     call.lineage.definition_hash = Some(tool.item.full_hash.clone());
     call.lineage.manifest.clone_from(&tool.manifest);
+    let declared = tool.capability.as_ref().map(manifest::Capability::replay_rule);
+    entry.record.replay_rule = Some(declared.unwrap_or(ReplayRule::MustStub));
     match tool.quarantined() {
         None => Ok(tool),
         Some(finding) => Err(Fault::new(

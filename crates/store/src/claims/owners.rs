@@ -14,6 +14,7 @@ impl Store {
     /// On a file, everybody but the holder of the [`crate::InstanceLock`] is dead, so nobody else
     /// may call this. On a server, a gate that has not been heard of for half a minute is.
     pub async fn adopt_unfinished(&self) -> Result<u64, Fault> {
+        self.serve();
         self.write(Adoption { owner: self.owner().to_owned(), shared: self.is_shared() }).await
     }
 

@@ -2,7 +2,7 @@
 
 use super::item::{Fate, Item};
 use super::{Connection, Desk, Draft, Link, database};
-use crate::{chain, limits};
+use crate::{chain, failpoint, limits};
 
 /// Why a batch is not in the database, as far as one can tell.
 pub(super) enum Failure {
@@ -80,12 +80,16 @@ impl Desk {
         items: &mut [Box<dyn Item>],
         head: Link,
     ) -> Result<Link, sqlx::Error> {
+        failpoint::write("batch.begun")?;
         let now = self.clock.now();
         for item in &mut *items {
             item.run(connection, now).await?;
         }
         let drafts: Vec<&Draft> = items.iter().filter_map(|item| item.draft()).collect();
-        chain::append(connection, head, &drafts).await
+        failpoint::write("batch.written")?;
+        let head = chain::append(connection, head, &drafts).await?;
+        failpoint::write("batch.committed")?;
+        Ok(head)
     }
 
     async fn transact(
@@ -94,6 +98,7 @@ impl Desk {
         items: &mut [Box<dyn Item>],
         head: Option<Link>,
     ) -> Result<Option<Link>, sqlx::Error> {
+        failpoint::write("batch.begun")?;
         let mut transaction = self.database.begin(connection).await?;
         let mut drafts = Vec::new();
         for item in items {
@@ -111,7 +116,9 @@ impl Desk {
             }
             Some(head) => Some(chain::append(&mut transaction, head, &drafts).await?),
         };
+        failpoint::write("batch.written")?;
         transaction.commit().await?;
+        failpoint::write("batch.committed")?;
         Ok(head)
     }
 

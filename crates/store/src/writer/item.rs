@@ -36,14 +36,29 @@ pub(super) trait Item: Send {
     fn fail(self: Box<Self>, cause: &str);
 }
 
+/// Why something was not written, and, where it may be tried again, what it was.
+pub(crate) struct Unwritten<W> {
+    pub(crate) fault: Fault,
+    pub(crate) work: Option<W>,
+}
+
+impl<W: Write> Unwritten<W> {
+    pub(super) fn new(cause: &str) -> Self {
+        let fault = Fault::new(Code::StoreUnavailable, W::UNWRITTEN);
+        Self { fault: fault.logging(format!("not written: {cause}")), work: None }
+    }
+}
+
+type Reply<W> = oneshot::Sender<Result<<W as Write>::Done, Unwritten<W>>>;
+
 pub(super) struct Waiting<W: Write> {
     work: W,
-    reply: oneshot::Sender<Result<W::Done, Fault>>,
+    reply: Reply<W>,
     result: Option<Result<W::Done, Fault>>,
 }
 
 impl<W: Write> Waiting<W> {
-    pub(super) fn new(work: W, reply: oneshot::Sender<Result<W::Done, Fault>>) -> Self {
+    pub(super) fn new(work: W, reply: Reply<W>) -> Self {
         Self { work, reply, result: None }
     }
 }
@@ -87,16 +102,16 @@ impl<W: Write> Item for Waiting<W> {
     fn acknowledge(self: Box<Self>) {
         let Self { reply, result, .. } = *self;
         // INVARIANT: an item is acknowledged after a run, so there is a result.
-        let result = result.unwrap_or_else(|| Err(unwritten(W::UNWRITTEN, "it never ran")));
+        let result = match result {
+            Some(result) => result.map_err(|fault| Unwritten { fault, work: None }),
+            None => Err(Unwritten::new("it never ran")),
+        };
         // Whoever asked may have left; what is written stays written.
         drop(reply.send(result));
     }
 
     fn fail(self: Box<Self>, cause: &str) {
-        drop(self.reply.send(Err(unwritten(W::UNWRITTEN, cause))));
+        let Self { work, reply, .. } = *self;
+        drop(reply.send(Err(Unwritten { work: Some(work), ..Unwritten::new(cause) })));
     }
-}
-
-pub(super) fn unwritten(message: &str, cause: &str) -> Fault {
-    Fault::new(Code::StoreUnavailable, message).logging(format!("not written: {cause}"))
 }

@@ -12,3 +12,4 @@ mod lock;
 mod open;
 mod quotas;
 mod records;
+mod torn;

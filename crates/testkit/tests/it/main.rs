@@ -16,6 +16,8 @@ mod misbehaviour;
 mod modes;
 mod output;
 mod recording;
+mod replay;
+mod replicas;
 mod resources;
 mod road;
 mod shutdown;

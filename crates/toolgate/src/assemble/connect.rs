@@ -8,6 +8,7 @@ use auth::Credentials;
 use manifest::AdapterManifest;
 use model::{Clock, Secret, UpstreamName};
 use serde_json::Value;
+use upstream::cassette::Cassette;
 use upstream::demo::Demo;
 use upstream::http::Http;
 use upstream::mcp::Age;
@@ -83,6 +84,10 @@ fn connector(upstream: &Upstream, data: Option<&Path>) -> Result<Arc<dyn Connect
         Target::Sse { .. } => Arc::new(Missing::new(
             "legacy SSE servers cannot be reached yet; if it also speaks Streamable HTTP, set `type: http`",
         )),
+        Target::Cassette { file } => {
+            let cassette = Cassette::read(&read(file)?);
+            Arc::new(cassette.map_err(|error| wrong(format!("{}: {error}", file.shown())))?)
+        }
         Target::OpenApi { spec, base_url, headers } => {
             let document: Value = serde_json::from_str(&read(spec)?)
                 .map_err(|error| wrong(format!("{}: not JSON: {error}", spec.shown())))?;

@@ -42,12 +42,14 @@ pub(crate) fn redactor(config: &Config) -> Redactor {
         Target::Http { headers, .. }
         | Target::Sse { headers, .. }
         | Target::OpenApi { headers, .. } => secrets(headers),
-        Target::Stub { .. } | Target::Demo => Vec::new(),
+        Target::Stub { .. } | Target::Demo | Target::Cassette { .. } => Vec::new(),
     });
     let endpoint = config.search.endpoint.iter().filter_map(|endpoint| endpoint.api_key.as_ref());
     let endpoint = endpoint.map(|key| key.0.clone());
     let bucket = config.artifacts.secret_access_key.iter().map(|key| key.0.clone());
-    let all: Vec<Secret> = tokens.chain(given).chain(endpoint).chain(bucket).collect();
+    let store = config.store.iter().map(|url| url.0.clone());
+    let ours = tokens.chain(store).chain(endpoint).chain(bucket);
+    let all: Vec<Secret> = ours.chain(given).collect();
     Redactor::knowing(&all)
 }
 

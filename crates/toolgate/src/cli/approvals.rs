@@ -91,7 +91,7 @@ async fn answer(
 }
 
 /// The person at this terminal, as far as the system knows.
-fn approver() -> String {
+pub(super) fn approver() -> String {
     let name = std::env::var("USER").ok().filter(|name| !name.is_empty());
     format!("cli:{}", name.unwrap_or_else(|| "unknown".to_owned()))
 }

@@ -6,12 +6,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::approvals::ApprovalsCommand;
 use super::call::CallArgs;
+use super::claims::ClaimsCommand;
 use super::completions::CompletionsArgs;
 use super::config::ConfigCommand;
 use super::demo::DemoArgs;
 use super::evidence::EvidenceCommand;
 use super::exit;
 use super::records::RecordsCommand;
+use super::replay::ReplayArgs;
 use super::session::SessionCommand;
 use super::tools::ToolsCommand;
 use crate::config::{LogLevel, Mode, Overrides, Profile, Transport};
@@ -75,6 +77,13 @@ pub enum Command {
     Evidence {
         #[command(subcommand)]
         command: EvidenceCommand,
+    },
+    /// Decide a recorded call or run again, touching nothing
+    Replay(ReplayArgs),
+    /// Settle idempotency keys in doubt
+    Claims {
+        #[command(subcommand)]
+        command: ClaimsCommand,
     },
     /// Answer calls that wait for a human
     Approvals {

@@ -1,17 +1,25 @@
-//! `toolgate records`: what was called, by whom, and what came of it.
+//! `toolgate records`: what was called, whether it is all there, and how it leaves.
+
+mod carry;
+mod filter;
+mod tend;
 
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use model::Record;
 use model::fault::one_line;
-use model::{Record, RecordStatus};
-use store::{RecordFilter, RecordLine};
+use store::RecordLine;
 
 use super::context::Context;
 use super::error::CliError;
 use super::exit::Exit;
 use crate::config::{LogLevel, Overrides};
 
-/// What came of a call, in a table.
+use carry::{CassetteArgs, ExportArgs};
+pub(super) use carry::{json_argument, run as of_run};
+use filter::FilterArgs;
+use tend::{PruneArgs, VerifyArgs};
+
+/// What is shown of a result or an error in a table.
 const WHAT_CHARS: usize = 60;
 /// Records shown when nobody says how many.
 const LIMIT_DEFAULT: u32 = 20;
@@ -23,33 +31,43 @@ pub enum RecordsCommand {
         /// How many at most
         #[arg(long, default_value_t = LIMIT_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=1_000))]
         limit: u32,
-        /// Only calls of this tool, as `upstream/tool` or `tool`
-        #[arg(long)]
-        tool: Option<String>,
-        /// Only records in this state
-        #[arg(long, value_parser = status_parser())]
-        status: Option<RecordStatus>,
+        #[command(flatten)]
+        filter: FilterArgs,
     },
     /// Show one record in full
     Show {
         /// The record
         id: String,
     },
+    /// Write entries out as JSON lines or CSV
+    Export(ExportArgs),
+    /// Check that no entry was changed, moved, removed or cut off
+    Verify(VerifyArgs),
+    /// Make a cassette of a run, to be played by an upstream of type `cassette`
+    Cassette(CassetteArgs),
+    /// Export old entries and remove them
+    Prune(PruneArgs),
 }
 
 pub(super) fn run(context: &Context, command: RecordsCommand) -> Result<(), CliError> {
     let loaded = context.start(LogLevel::Warn, Overrides::default())?;
+    let config = &loaded.config;
     context.block_on(async {
-        let store = context.existing_store(&loaded.config).await?;
-        let shown = match command {
-            RecordsCommand::List { limit, tool, status } => {
-                let filter = RecordFilter { limit, tool, status, ..RecordFilter::default() };
-                list(context, &store.records(&filter).await?)
+        let store = context.existing_store(config).await?;
+        let done = match command {
+            RecordsCommand::List { limit, filter } => {
+                list(context, &store.records(&filter.filter(limit)).await?)
             }
             RecordsCommand::Show { id } => show(context, store.record(&id).await?, &id),
+            RecordsCommand::Export(args) => carry::export(&store, &args).await,
+            RecordsCommand::Verify(args) => {
+                tend::verify(context, &store, &Context::data_folder(config)?, &args).await
+            }
+            RecordsCommand::Cassette(args) => carry::cassette(context, &store, &args).await,
+            RecordsCommand::Prune(args) => tend::prune(context, config, &store, &args).await,
         };
         store.close().await;
-        shown
+        done
     })
 }
 
@@ -79,21 +97,4 @@ fn show(context: &Context, record: Option<Record>, id: &str) -> Result<(), CliEr
         None => Err(CliError::new(Exit::Failure, format!("no record `{}`", one_line(id, 80)))
             .hint("`toolgate records list` shows the latest")),
     }
-}
-
-const STATUSES: [RecordStatus; 7] = [
-    RecordStatus::Open,
-    RecordStatus::Completed,
-    RecordStatus::Failed,
-    RecordStatus::Denied,
-    RecordStatus::Cancelled,
-    RecordStatus::Deferred,
-    RecordStatus::Escalated,
-];
-
-fn status_parser() -> impl clap::builder::TypedValueParser<Value = RecordStatus> {
-    let words = PossibleValuesParser::new(STATUSES.map(RecordStatus::as_str));
-    words.try_map(|word| {
-        STATUSES.into_iter().find(|status| status.as_str() == word).ok_or("no such status")
-    })
 }

@@ -58,8 +58,8 @@ pub(super) fn check(config: &mut Config, root: &Node, problems: &mut Problems) -
 
 /// Gives every relative path the folder of the file.
 pub(super) fn resolve_paths(config: &mut Config, folder: &Path) {
-    let Config { data, catalog, policy, upstreams, search, .. } = config;
-    [data, catalog, policy, &mut search.model]
+    let Config { data, catalog, policy, upstreams, search, records, .. } = config;
+    [data, catalog, policy, &mut search.model, &mut records.archive]
         .into_iter()
         .flatten()
         .for_each(|path| path.resolve(folder));
@@ -75,7 +75,9 @@ pub(super) fn resolve_paths(config: &mut Config, folder: &Path) {
                     command.resolve(folder);
                 }
             }
-            Target::Stub { tools: StubTools::File(path) } | Target::OpenApi { spec: path, .. } => {
+            Target::Stub { tools: StubTools::File(path) }
+            | Target::OpenApi { spec: path, .. }
+            | Target::Cassette { file: path } => {
                 path.resolve(folder);
             }
             _ => {}
@@ -96,6 +98,7 @@ pub(crate) fn files(config: &Config) -> Vec<(String, &ConfigPath)> {
         let target = match target {
             Target::Stub { tools: StubTools::File(path) } => Some(("tools", path)),
             Target::OpenApi { spec, .. } => Some(("spec", spec)),
+            Target::Cassette { file } => Some(("file", file)),
             _ => None,
         };
         let manifest = manifest.as_ref().map(|path| ("manifest", path));

@@ -55,8 +55,8 @@ fn kind_of(entry: &Entry) -> Result<Kind, Complaint> {
 }
 
 fn strangers(entry: &Entry, kind: Kind) -> Vec<Complaint> {
-    use Kind::{Http, OpenApi, Sse, Stdio, Stub};
-    let table: [(&'static str, bool, &[Kind]); 9] = [
+    use Kind::{Cassette, Http, OpenApi, Sse, Stdio, Stub};
+    let table: [(&'static str, bool, &[Kind]); 10] = [
         ("command", entry.command.is_some(), &[Stdio]),
         ("args", entry.args.is_some(), &[Stdio]),
         ("env", entry.env.is_some(), &[Stdio]),
@@ -66,6 +66,7 @@ fn strangers(entry: &Entry, kind: Kind) -> Vec<Complaint> {
         ("tools", entry.tools.is_some(), &[Stub]),
         ("spec", entry.spec.is_some(), &[OpenApi]),
         ("base_url", entry.base_url.is_some(), &[OpenApi]),
+        ("file", entry.file.is_some(), &[Cassette]),
     ];
     let stranger = |(key, present, kinds): &(&'static str, bool, &[Kind])| {
         let message = format!("has `{key}`, which does not go with type `{}`", word(kind));
@@ -82,6 +83,7 @@ const fn word(kind: Kind) -> &'static str {
         Kind::Stub => "stub",
         Kind::Demo => "demo",
         Kind::OpenApi => "openapi",
+        Kind::Cassette => "cassette",
     }
 }
 
@@ -104,6 +106,7 @@ fn target(entry: Entry, kind: Kind) -> Result<Target, Complaint> {
             base_url: entry.base_url,
             headers,
         }),
+        Kind::Cassette => Ok(Target::Cassette { file: entry.file.ok_or_else(|| needs("file"))? }),
     }
 }
 

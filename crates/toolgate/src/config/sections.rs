@@ -44,6 +44,9 @@ pub struct Limits {
     /// Calls running at the same time.
     #[schemars(range(min = 1, max = 100_000))]
     pub calls_in_flight: u32,
+    /// How long a call waits for another one with the same idempotency key; 0 refuses it at once.
+    #[schemars(range(min = 0, max = 600_000))]
+    pub in_flight_wait_ms: u64,
     /// How long running calls may go on once Toolgate was asked to stop.
     #[schemars(range(min = 0, max = 600_000))]
     pub shutdown_ms: u64,
@@ -55,6 +58,7 @@ impl Default for Limits {
             call_timeout_ms: millis(limits::CALL_TIMEOUT_DEFAULT),
             calls_per_minute: limits::CALLS_PER_MINUTE_DEFAULT,
             calls_in_flight: limits::CALLS_IN_FLIGHT_DEFAULT,
+            in_flight_wait_ms: 10_000,
             shutdown_ms: 10_000,
         }
     }
@@ -189,11 +193,38 @@ impl Default for Approvals {
 }
 
 /// What is kept of calls.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Records {
     /// Whether calls that only read leave a record. Calls that write always do, and refusals too.
     pub reads: Reads,
+    /// Answers up to this size are kept with the record, without secrets, for replay.
+    #[schemars(range(min = 0, max = 1_048_576))]
+    pub answer_bytes: usize,
+    /// How often the end of the history is signed.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub checkpoint_seconds: u64,
+    /// Entries older than this are exported and removed. Left out, they stay for ever.
+    #[schemars(range(min = 1, max = 36_500))]
+    pub keep_days: Option<u32>,
+    /// The oldest entries are exported and removed once all take more than this, roughly.
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub keep_mb: Option<u64>,
+    /// The folder for what is removed. Left out, `archive` in the data folder.
+    pub archive: Option<ConfigPath>,
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Self {
+            reads: Reads::default(),
+            answer_bytes: limits::ANSWER_BYTES_DEFAULT,
+            checkpoint_seconds: 60,
+            keep_days: None,
+            keep_mb: None,
+            archive: None,
+        }
+    }
 }
 
 /// Variables in the file.

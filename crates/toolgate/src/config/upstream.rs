@@ -63,6 +63,9 @@ pub enum Target {
         base_url: Option<Text>,
         headers: BTreeMap<String, Secret>,
     },
+    Cassette {
+        file: ConfigPath,
+    },
 }
 
 /// The tools of a stub.
@@ -100,6 +103,7 @@ impl Target {
             Self::Stub { .. } => "stub",
             Self::Demo => "demo",
             Self::OpenApi { .. } => "openapi",
+            Self::Cassette { .. } => "cassette",
         }
     }
 
@@ -112,6 +116,7 @@ impl Target {
             Self::Stub { tools: StubTools::File(path) } => path.shown().to_owned(),
             Self::Demo => "built in".to_owned(),
             Self::OpenApi { spec, .. } => spec.shown().to_owned(),
+            Self::Cassette { file } => file.shown().to_owned(),
         }
     }
 }
@@ -143,6 +148,8 @@ pub(super) struct Entry {
     pub(super) spec: Option<ConfigPath>,
     /// openapi: where the service is, if not where the document says.
     pub(super) base_url: Option<Text>,
+    /// cassette: the path of the recording.
+    pub(super) file: Option<ConfigPath>,
     /// The namespace its tools appear under. Left out, taken from the tools' names.
     #[schemars(length(min = 1, max = 64))]
     pub(super) namespace: Option<Text>,
@@ -195,6 +202,7 @@ pub(super) enum Kind {
     Stub,
     Demo,
     OpenApi,
+    Cassette,
 }
 
 impl JsonSchema for StubTools {

@@ -1,0 +1,61 @@
+//! What of a call is kept for ever: arguments and answer without secrets, and not too much.
+
+use context::without_secrets;
+use model::Answer;
+use serde_json::Value;
+
+use super::record::Entry;
+use crate::gateway::Gateway;
+
+/// Takes the secrets out of the arguments on record. Their hash stays that of what was sent.
+pub(super) fn arguments(gateway: &Gateway, args: &Value, entry: &mut Entry) {
+    let (kept, redacted) = without_secrets(args, &gateway.settings.redactor);
+    entry.record.call.args = kept;
+    entry.record.redacted |= redacted;
+}
+
+/// Keeps the answer with the record, so that it can be replayed, unless it is too long.
+pub(super) fn answer(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
+    let Some(raw) = serde_json::to_value(answer)
+        .ok()
+        .filter(|raw| weight(raw, gateway.settings.answer_bytes) <= gateway.settings.answer_bytes)
+    else {
+        return;
+    };
+    let (kept, redacted) = without_secrets(&raw, &gateway.settings.redactor);
+    entry.record.redacted |= redacted;
+    entry.record.answer = serde_json::from_value(kept).ok();
+}
+
+/// Roughly the bytes of the value in JSON; counting ends once there are more than `max`.
+fn weight(value: &Value, max: usize) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => sum(items.iter().map(|item| (0, item)), max),
+        Value::Object(fields) => sum(fields.iter().map(|(key, field)| (key.len() + 4, field)), max),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
+fn sum<'v>(parts: impl Iterator<Item = (usize, &'v Value)>, max: usize) -> usize {
+    let mut bytes = 2_usize;
+    for (name, part) in parts {
+        bytes = bytes.saturating_add(name).saturating_add(weight(part, max));
+        if bytes > max {
+            break;
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn long_answers_weigh_more_than_the_bound() {
+        assert!(weight(&json!({"a": "short"}), 100) < 100);
+        assert!(weight(&json!({"a": ["x".repeat(60), "y".repeat(60)]}), 100) > 100);
+    }
+}

@@ -1,0 +1,44 @@
+//! Torn writes: wherever the log is cut, what was committed before the cut is whole.
+
+use std::fs;
+
+use toolgate_store::{Config, Store, Witnesses};
+
+use crate::home::{Home, closing, completed, opening, record};
+
+/// SQLite's log: a header, then frames of a page each with a header of their own.
+const HEADER: usize = 32;
+const FRAME: usize = 24 + 4096;
+
+#[tokio::test]
+async fn a_log_torn_anywhere_leaves_a_sound_chain() {
+    let home = Home::in_folder();
+    let store = home.open().await;
+    for number in 0..12 {
+        store.open_record(opening(record(&number.to_string()))).await.unwrap();
+        store.close_record(closing(completed(&number.to_string()))).await.unwrap();
+    }
+    let log = fs::read(home.dir().join("toolgate.db-wal")).unwrap();
+    let database = fs::read(home.database()).unwrap();
+    let frames = (log.len() - HEADER) / FRAME;
+    assert!(frames > 24, "{frames}");
+    let mut last = 0;
+    for cut in (0..frames).flat_map(|frame| [0, 17, 24 + 2048].map(|in_frame| (frame, in_frame))) {
+        let copy = tempfile::tempdir().unwrap();
+        let dir = copy.path().join("data");
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("toolgate.db"), &database).unwrap();
+        let (frame, in_frame) = cut;
+        fs::write(dir.join("toolgate.db-wal"), &log[..HEADER + frame * FRAME + in_frame]).unwrap();
+        // Before the first commit there is no schema yet: then the folder is a new one.
+        let torn = Store::open(&Config::folder(dir), home.clock.clone()).await.unwrap();
+        let report = torn.verify_against(&Witnesses::default()).await.unwrap();
+        assert_eq!(report.damage, None, "{cut:?}");
+        assert!(report.entries >= last, "{cut:?}: {} after {last}", report.entries);
+        last = report.entries;
+        torn.close_record(closing(completed("after"))).await.unwrap();
+        assert_eq!(torn.verify_chain().await.unwrap().damage, None, "{cut:?}");
+        torn.close().await;
+    }
+    assert!(last >= 23, "{last}");
+}

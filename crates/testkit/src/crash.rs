@@ -1,0 +1,52 @@
+//! Killing the real binary at any moment, and looking at what is left.
+//!
+//! A ledger outside the gate notes every effect. After each death: every acknowledged call has its
+//! record, every effect has an opening entry, no key has two effects, and the chain verifies.
+
+mod client;
+mod dice;
+mod gate;
+mod ledger;
+mod round;
+
+use std::path::PathBuf;
+
+pub use dice::Dice;
+pub use gate::Ending;
+pub use ledger::Ledger;
+pub use round::{Desk, Score};
+
+/// What a run of rounds needs to know.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub toolgate: PathBuf,
+    pub rounds: u64,
+    pub seed: u64,
+    /// A PostgreSQL server to use in place of files.
+    pub postgres: Option<String>,
+    /// What restarts that server, run by a shell.
+    pub restart: Option<String>,
+}
+
+/// Rounds that share a data folder.
+const ROUNDS_PER_FOLDER: u64 = 5;
+
+/// Plays all rounds; the first that finds something wrong ends the run.
+pub async fn run(plan: &Plan, mut told: impl FnMut(u64, &Score)) -> Result<Score, String> {
+    let ledger = Ledger::start().await;
+    let mut total = Score::default();
+    let mut desk = Desk::new(plan, &ledger, 0).await?;
+    for round in 0..plan.rounds {
+        if round > 0 && round % ROUNDS_PER_FOLDER == 0 {
+            desk = Desk::new(plan, &ledger, round).await?;
+        }
+        let mut dice = Dice::new(plan.seed.wrapping_add(round));
+        let score = desk.play(round, &mut dice).await.map_err(|error| {
+            format!("round {round} of seed {}: {error}; data in {}", plan.seed, desk.keep_folder())
+        })?;
+        total.add(&score);
+        told(round, &total);
+    }
+    desk.full_disk().await.map_err(|error| format!("full disk: {error}"))?;
+    Ok(total)
+}

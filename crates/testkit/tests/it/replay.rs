@@ -1,0 +1,120 @@
+//! Recorded calls walked again, with nothing live in reach.
+
+use gateway::replay::Part;
+use gateway::{Replayed, Transcript, known_policy, known_tool, replay};
+use model::{Answer, Code, Record, RecordStatus, ReplayRule};
+use policy::Rules;
+use serde_json::json;
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
+
+async fn desk() -> (Recorder, World) {
+    let recorder = Recorder::one("write", Script::Answer(Answer::text("written")))
+        .tool(toolgate_testkit::tool("read", json!({})), Script::Echo);
+    let capabilities = [capability("desk.read", "read", json!({}))];
+    let gate = TestGateway::new().upstream("desk", recorder.clone());
+    let world = gate.manifest("desk", manifest(capabilities)).start().await;
+    world.gateway.keep_lineage().await.unwrap();
+    (recorder, world)
+}
+
+async fn transcript(world: &World, record: Record) -> (Transcript, Rules) {
+    let lineage = &record.call.lineage;
+    let text = known_policy(&world.store, &lineage.policy_hash).await.unwrap().unwrap();
+    let tool = known_tool(&world.store, lineage).await.unwrap();
+    (Transcript { record, tool }, Rules::parse("then", &text).unwrap())
+}
+
+fn part(replayed: &Replayed) -> Option<Part> {
+    replayed.difference.as_ref().map(|difference| difference.part)
+}
+
+/// CO-8 and CO-207: the transcript gives the same decision, and the upstream hears nothing.
+#[tokio::test]
+async fn a_recorded_call_comes_out_the_same() {
+    let (recorder, world) = desk().await;
+    world.call("write", json!({"to": "x"})).await;
+    world.call("read", json!({})).await;
+    world.call("nobody", json!({})).await;
+    let before = recorder.count();
+    for record in world.records().await {
+        let then = record.decision.clone();
+        let (transcript, rules) = transcript(&world, record).await;
+        let replayed = replay(&transcript, &rules).unwrap();
+        assert_eq!(replayed.difference, None);
+        assert_eq!(replayed.decision, then);
+    }
+    assert_eq!(recorder.count(), before);
+}
+
+/// SG-14 and SG-16: what nobody has declared must be stubbed; a manifest may say otherwise.
+#[tokio::test]
+async fn the_replay_rule_is_on_record() {
+    let (_, world) = desk().await;
+    world.call("write", json!({})).await;
+    assert_eq!(world.last_record().await.replay_rule, Some(ReplayRule::MustStub));
+    world.call("read", json!({})).await;
+    assert_eq!(world.last_record().await.replay_rule, Some(ReplayRule::RecordedResult));
+}
+
+#[tokio::test]
+async fn another_policy_says_what_it_would_have_decided() {
+    let (_, world) = desk().await;
+    world.call("write", json!({})).await;
+    let (transcript, _) = transcript(&world, world.last_record().await).await;
+    let strict = "@id(\"no-writes\") forbid(principal, action, resource);";
+    let replayed = replay(&transcript, &Rules::parse("new", strict).unwrap()).unwrap();
+    assert_eq!(part(&replayed), Some(Part::Policy));
+    let told = replayed.difference.unwrap().message;
+    assert!(told.contains("it would be deny by no-writes"), "{told}");
+}
+
+#[tokio::test]
+async fn the_first_difference_is_named() {
+    let (_, world) = desk().await;
+    world.call("write", json!({"to": "x"})).await;
+    let (sound, rules) = transcript(&world, world.last_record().await).await;
+    let check = |change: fn(&mut Transcript), expected: Option<Part>| {
+        let mut changed = sound.clone();
+        change(&mut changed);
+        assert_eq!(part(&replay(&changed, &rules).unwrap()), expected);
+    };
+    check(|_| {}, None);
+    check(|changed| changed.record.call.args = json!({"to": "y"}), Some(Part::Arguments));
+    check(|changed| changed.record.answer = Some(Answer::text("other")), Some(Part::Result));
+    check(|changed| changed.record.answer = None, Some(Part::Result));
+    check(|changed| changed.tool = None, Some(Part::Definition));
+    check(
+        |changed| changed.tool.as_mut().unwrap().item.full_hash = "x".to_owned(),
+        Some(Part::Definition),
+    );
+}
+
+#[tokio::test]
+async fn fail_loud_ends_a_replay_without_an_answer() {
+    let recorder = Recorder::one("act", Script::Echo);
+    let rule = json!({"class": "act", "replay_rule": "fail_loud"});
+    let world = TestGateway::new()
+        .upstream("desk", recorder)
+        .manifest("desk", manifest([capability("desk.act", "act", rule)]))
+        .settings(|settings| settings.answer_bytes = 0)
+        .start()
+        .await;
+    world.gateway.keep_lineage().await.unwrap();
+    world.call("act", json!({})).await;
+    let (transcript, rules) = transcript(&world, world.last_record().await).await;
+    assert_eq!(replay(&transcript, &rules).unwrap_err().code, Code::ReplayMiss);
+}
+
+/// Secrets are never written down, and their absence is no difference.
+#[tokio::test]
+async fn secrets_are_not_on_record() {
+    let (_, world) = desk().await;
+    let secret = "correct horse battery staple 42";
+    world.call("read", json!({"password": secret})).await;
+    let record = world.last_record().await;
+    assert_eq!((record.status, record.redacted), (RecordStatus::Completed, true));
+    assert!(!serde_json::to_string(&record).unwrap().contains(secret));
+    let (transcript, rules) = transcript(&world, record).await;
+    let replayed = replay(&transcript, &rules).unwrap();
+    assert_eq!((replayed.difference, replayed.notes.len()), (None, 2));
+}

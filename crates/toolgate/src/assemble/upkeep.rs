@@ -1,0 +1,101 @@
+//! What a running gate does for its store beside calls: a sign of life, checkpoints, retention.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway::Gateway;
+use model::{Clock, Fault, Generation};
+use store::Store;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::archive;
+use crate::config::Records;
+
+/// Between two looks.
+const TICK: Duration = Duration::from_secs(1);
+/// Between two signs of life; several fit into a lease.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// Between two looks for entries that are too old.
+const PRUNE: Duration = Duration::from_hours(1);
+
+/// Runs until the handle is dropped. Whatever it is at then is finished by the store or not begun.
+pub(super) fn start(
+    gateway: Arc<Gateway>,
+    store: Store,
+    records: &Records,
+    data: &Path,
+) -> AbortOnDropHandle<()> {
+    let archive = records.archive.as_ref().map(|path| path.as_path().to_owned());
+    let upkeep = Upkeep {
+        gateway,
+        store,
+        records: records.clone(),
+        archive: archive.unwrap_or_else(|| data.join(archive::FOLDER)),
+        kept: Generation(0),
+    };
+    AbortOnDropHandle::new(tokio::spawn(upkeep.run()))
+}
+
+struct Upkeep {
+    gateway: Arc<Gateway>,
+    store: Store,
+    records: Records,
+    archive: PathBuf,
+    /// The last generation whose definitions were kept.
+    kept: Generation,
+}
+
+impl Upkeep {
+    #[expect(clippy::infinite_loop, reason = "ends with its handle")]
+    async fn run(mut self) {
+        let checkpoint = Duration::from_secs(self.records.checkpoint_seconds);
+        let now = Instant::now();
+        let (mut alive, mut signed, mut pruned) = (now, now, None::<Instant>);
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let now = ticks.tick().await;
+            self.store.catch_up().await;
+            self.keep_lineage().await;
+            if self.store.is_shared() && now.duration_since(alive) >= SIGN_OF_LIFE {
+                tell("a sign of life", self.store.adopt_unfinished().await);
+                alive = now;
+            }
+            if now.duration_since(signed) >= checkpoint {
+                tell("a checkpoint", self.store.checkpoint().await);
+                signed = now;
+            }
+            if pruned.is_none_or(|last| now.duration_since(last) >= PRUNE) {
+                self.prune().await;
+                pruned = Some(now);
+            }
+        }
+    }
+
+    async fn keep_lineage(&mut self) {
+        let generation = self.gateway.catalogue().generation();
+        if generation != self.kept && self.gateway.keep_lineage().await.is_ok() {
+            self.kept = generation;
+        }
+    }
+
+    async fn prune(&self) {
+        let pruned =
+            archive::prune(&self.store, &self.records, &self.archive, Clock::System.now()).await;
+        match pruned {
+            Ok(0) => {}
+            Ok(entries) => tracing::info!(entries, "old entries were exported and removed"),
+            Err(error) => tracing::warn!(%error, "old entries were not removed"),
+        }
+    }
+}
+
+/// A database that is gone is no reason to stop: the next round may find it back.
+fn tell<T>(what: &str, done: Result<T, Fault>) {
+    if let Err(fault) = done {
+        let detail = fault.log.as_deref().unwrap_or_default();
+        tracing::warn!(%fault, detail, "{what} could not be given");
+    }
+}
