@@ -20,6 +20,10 @@ unit:
 e2e:
     ./test e2e
 
+# Kill the binary so many times, on SQLite and PostgreSQL, and look at what is left
+crash ROUNDS="200":
+    ./test crash {{ROUNDS}}
+
 # Format, and let clippy repair what it can
 fix:
     cargo fmt --all

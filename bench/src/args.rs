@@ -11,7 +11,8 @@ Usage: bench call [--quick] [--json] [--only TARGETS] [--toolgate FILE]
 
   --quick          a few hundred calls instead of 30,000; shows that it works, not how fast
   --json           the figures as JSON on stdout, and nothing kept in bench/results
-  --only TARGETS   some of echo,proxy,toolgate-read,toolgate-write; nothing is kept either
+  --only TARGETS   some of echo,proxy,toolgate-read,toolgate-unrecorded,toolgate-write;
+                   nothing is kept either
   --toolgate FILE  load this binary instead of building one
 
 Usage: bench list [--quick] [--json] [--toolgate FILE]
@@ -24,6 +25,10 @@ Usage: bench idle [--quick] [--json] [--toolgate FILE] [--over KIND]
 
   --over KIND      one of listen (subscriptions/listen of 2026-07-28), get (GET /mcp in a session),
                    sse (GET /sse of 2024-11-05); listen unless told
+
+Usage: bench records [--quick]
+
+  Writes records with and without shared commits, and reads a history of 1,000,000.
 
 Usage: bench search
 
@@ -44,6 +49,7 @@ pub(crate) enum Mode {
     Idle { gate: GateArgs, over: Over },
     Search(SearchArgs),
     Clean,
+    Records(Size),
     Echo,
     Proxy { to: SocketAddr },
     Pages { folder: PathBuf },
@@ -110,6 +116,8 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
         }
         ["search", flag, ..] => Err(format!("`{flag}` is no flag of `search`; it has none")),
         ["clean"] => Ok(Mode::Clean),
+        ["records"] => Ok(Mode::Records(Size::Full)),
+        ["records", "--quick"] => Ok(Mode::Records(Size::Quick)),
         ["role", "echo"] => Ok(Mode::Echo),
         ["role", "proxy", to] => Ok(Mode::Proxy { to: parse_address(to)? }),
         ["role", "pages", folder] => Ok(Mode::Pages { folder: folder.into() }),
@@ -124,11 +132,11 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
         }
         ["help" | "--help" | "-h"] => Ok(Mode::Help),
         [] => {
-            Err("name a benchmark; there are `call`, `list`, `idle`, `search` and `clean`"
+            Err("name a benchmark; there are `call`, `list`, `idle`, `search`, `clean` and `records`"
                 .to_owned())
         }
         [other, ..] => Err(format!(
-            "`{other}` is no benchmark; there are `call`, `list`, `idle`, `search` and `clean`"
+            "`{other}` is no benchmark; there are `call`, `list`, `idle`, `search`, `clean` and `records`"
         )),
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     Proxy,
     /// A manifest declares the tool as a read: its closing record is durable.
     ToolgateRead,
+    /// The same, with `records.reads: skip`: what the record costs.
+    ToolgateUnrecorded,
     /// Nothing is declared, so a write is assumed: its opening record is durable as well.
     ToolgateWrite,
 }
@@ -39,20 +41,26 @@ pub(crate) struct Fleet {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Echo, Self::Proxy, Self::ToolgateRead, Self::ToolgateWrite];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Echo,
+        Self::Proxy,
+        Self::ToolgateRead,
+        Self::ToolgateUnrecorded,
+        Self::ToolgateWrite,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Echo => "echo",
             Self::Proxy => "proxy",
             Self::ToolgateRead => "toolgate-read",
+            Self::ToolgateUnrecorded => "toolgate-unrecorded",
             Self::ToolgateWrite => "toolgate-write",
         }
     }
 
     pub(crate) const fn is_toolgate(self) -> bool {
-        matches!(self, Self::ToolgateRead | Self::ToolgateWrite)
+        matches!(self, Self::ToolgateRead | Self::ToolgateUnrecorded | Self::ToolgateWrite)
     }
 }
 

@@ -17,6 +17,7 @@ mod list;
 mod load;
 mod machine;
 mod memory;
+mod records;
 mod report;
 mod roles;
 mod search;
@@ -57,6 +58,7 @@ fn run(mode: Mode) -> Outcome<()> {
         Mode::Idle { gate, over } => load_runtime()?.block_on(idle::run(gate, over)),
         Mode::Pages { folder } => server_runtime()?.block_on(roles::pages::serve(&folder)),
         Mode::Streams(args) => load_runtime()?.block_on(streams::hold(args)),
+        Mode::Records(size) => server_runtime()?.block_on(records::run(size)),
         Mode::Echo => server_runtime()?.block_on(roles::echo::serve()),
         Mode::Proxy { to } => server_runtime()?.block_on(roles::proxy::serve(to)),
     }

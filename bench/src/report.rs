@@ -103,6 +103,7 @@ const fn label(kind: Kind) -> &'static str {
         Kind::Echo => "echo",
         Kind::Proxy => "proxy",
         Kind::ToolgateRead => "toolgate (declared read)",
+        Kind::ToolgateUnrecorded => "toolgate (unrecorded read)",
         Kind::ToolgateWrite => "toolgate (undeclared, so write)",
     }
 }

@@ -60,8 +60,9 @@ pub(crate) fn command(
     let (name, manifest) = (kind.name(), folder.join("manifest.json"));
     let config = folder.join(format!("{name}.json"));
     fs::write(&manifest, serde_json::to_vec_pretty(&read_manifest())?)?;
-    let manifest = (kind == Kind::ToolgateRead).then_some(manifest.as_path());
-    fs::write(&config, serde_json::to_vec_pretty(&configuration(echo, manifest))?)?;
+    let manifest = (kind != Kind::ToolgateWrite).then_some(manifest.as_path());
+    let reads = if kind == Kind::ToolgateUnrecorded { "skip" } else { "keep" };
+    fs::write(&config, serde_json::to_vec_pretty(&configuration(echo, manifest, reads))?)?;
     let mut command = up(binary, folder);
     command.arg("--config").arg(config).arg("--data").arg(folder.join(name));
     Ok(command)
@@ -75,7 +76,7 @@ fn up(binary: &Path, folder: &Path) -> Command {
     command
 }
 
-fn configuration(echo: SocketAddr, manifest: Option<&Path>) -> Value {
+fn configuration(echo: SocketAddr, manifest: Option<&Path>, reads: &str) -> Value {
     let mut upstream = json!({"url": format!("http://{echo}/mcp")});
     if let (Some(path), Some(upstream)) = (manifest, upstream.as_object_mut()) {
         upstream.insert("manifest".to_owned(), json!(path));
@@ -84,6 +85,7 @@ fn configuration(echo: SocketAddr, manifest: Option<&Path>) -> Value {
         "mode": "native",
         "naming": "none",
         "limits": {"calls_per_minute": CALLS_PER_MINUTE_MAX},
+        "records": {"reads": reads},
         "upstreams": {"echo": upstream},
     })
 }
@@ -135,7 +137,7 @@ mod tests {
     fn only_the_read_names_a_manifest() {
         let echo = "127.0.0.1:9".parse().unwrap();
         let manifest = |path| {
-            let configuration = configuration(echo, path);
+            let configuration = configuration(echo, path, "keep");
             configuration.pointer("/upstreams/echo/manifest").cloned()
         };
         assert_eq!(

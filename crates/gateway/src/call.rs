@@ -142,6 +142,8 @@ impl Gateway {
         entry: &mut Entry,
     ) -> Result<Inspected, Fault> {
         let tool = resolve::resolve(self, request, entry)?;
+        let keyed = claim::with_key(self, request, &tool, entry);
+        let request = keyed.as_ref().unwrap_or(request);
         let way = authorize::authorize(self, request, &tool, entry)?;
         let claim = claim::claim(self, request, &tool, entry)?;
         if let Some(stored) = claim::recall(self, &tool, claim.as_ref(), entry).await? {

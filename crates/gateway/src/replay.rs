@@ -64,6 +64,9 @@ pub fn replay(transcript: &Transcript, rules: &Rules) -> Result<Replayed, Fault>
     let decision = tool.as_ref().and_then(|tool| decide_again(record, tool, rules));
     let rule = rule(tool.as_ref());
     let mut notes = Vec::new();
+    if record.decision.is_none() {
+        notes.push("the call was refused before any policy was asked".to_owned());
+    }
     let difference = [
         policy(record, decision.as_ref()),
         definition(transcript, decision.as_ref()),

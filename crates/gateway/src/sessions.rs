@@ -9,6 +9,7 @@ use std::time::Duration;
 use model::{Caller, Code, Fault, SessionId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use store::SessionRow;
 
 use crate::gateway::Gateway;
 
@@ -43,6 +44,22 @@ impl Gateway {
         caller: &Caller,
         introduction: &Introduction,
     ) -> Result<SessionId, Fault> {
+        let id = self.remember(caller, introduction)?;
+        if self.store.is_shared() {
+            let body = serde_json::to_string(introduction)
+                .map_err(|error| Fault::internal(format!("session: {error}")))?;
+            let session_id = SessionId::from_string(hash(id.as_str()));
+            let row = SessionRow { session_id, principal: owner(caller), body };
+            self.store.keep_session(row, SESSION_IDLE).await?;
+        }
+        Ok(id)
+    }
+
+    fn remember(
+        &self,
+        caller: &Caller,
+        introduction: &Introduction,
+    ) -> Result<SessionId, Fault> {
         let now = self.clock.now();
         let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
         let owner = owner(caller);
@@ -68,23 +85,43 @@ impl Gateway {
         id: &str,
         caller: &Caller,
     ) -> Result<Option<Introduction>, Fault> {
+        if let Some(known) = self.known_session(id, caller) {
+            return Ok(Some(known));
+        }
+        if !self.store.is_shared() {
+            return Ok(None);
+        }
+        let owner = owner(caller);
+        let Some(body) = self.store.session(&hash(id), &owner).await? else { return Ok(None) };
+        let introduction: Introduction = serde_json::from_str(&body)
+            .map_err(|error| Fault::internal(format!("session: {error}")))?;
+        let last_used = self.clock.now();
+        let session = Session { owner, introduction: introduction.clone(), last_used };
+        self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner).insert(hash(id), session);
+        Ok(Some(introduction))
+    }
+
+    /// A session that this gate has met before.
+    fn known_session(&self, id: &str, caller: &Caller) -> Option<Introduction> {
         let now = self.clock.now();
         let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.get_mut(&hash(id)).filter(|session| {
             session.owner == owner(caller) && now.since(session.last_used) < SESSION_IDLE
         });
-        Ok(found.map(|session| {
+        found.map(|session| {
             session.last_used = now;
             session.introduction.clone()
-        }))
+        })
     }
 
     /// Ends a session; whether there was one of this caller's.
     pub async fn end_session(&self, id: &str, caller: &Caller) -> Result<bool, Fault> {
-        let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mine = kept.get(&hash(id)).is_some_and(|session| session.owner == owner(caller));
+        let mine = self.find_session(id, caller).await?.is_some();
         if mine {
-            kept.remove(&hash(id));
+            self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash(id));
+        }
+        if mine && self.store.is_shared() {
+            self.store.end_session(&hash(id), &owner(caller)).await?;
         }
         Ok(mine)
     }

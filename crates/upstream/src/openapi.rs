@@ -15,6 +15,9 @@ use crate::connector::Connector;
 use crate::errand::Errand;
 use crate::http_client::{self, HttpClient};
 
+/// Where services look for a key, by the draft of the IETF.
+const KEY_HEADER: &str = "Idempotency-Key";
+
 #[derive(Debug)]
 pub struct OpenApi {
     document: Document,
@@ -68,6 +71,13 @@ impl OpenApi {
     }
 }
 
+/// The caller's key, for services that know the header, unless the call already carries one.
+fn key_header(plan: &RequestPlan, errand: &Errand) -> Option<(String, String)> {
+    let key = errand.idempotency_key.as_ref().filter(|key| HeaderValue::from_str(key).is_ok())?;
+    let given = |(name, _): &(String, String)| name.eq_ignore_ascii_case(KEY_HEADER);
+    (!plan.headers.iter().any(given)).then(|| (KEY_HEADER.to_owned(), key.clone()))
+}
+
 #[async_trait]
 impl Connector for OpenApi {
     fn protocol(&self) -> &'static str {
@@ -82,10 +92,12 @@ impl Connector for OpenApi {
         Ok(self.document.operations().iter().map(openapi::Operation::definition).collect())
     }
 
-    async fn call(&self, permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+    async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
         let Some(operation) = self.document.operation(permit.tool()) else {
             return Err(Fault::new(Code::ToolNotFound, "no such operation").at(permit.tool()));
         };
-        self.carry_out(operation.plan(&self.base, permit.arguments())?).await
+        let mut plan = operation.plan(&self.base, permit.arguments())?;
+        plan.headers.extend(key_header(&plan, errand));
+        self.carry_out(plan).await
     }
 }

@@ -10,8 +10,8 @@ use policy::Permit;
 use store::{Claim, Opened, Opening, failpoint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::CallRequest;
 use super::record::Entry;
+use super::{CallRequest, claim};
 use crate::gateway::Gateway;
 
 /// A call that may now be made, and how long it may take.
@@ -104,13 +104,30 @@ async fn open(
         return Ok(None);
     }
     let opening = Opening { record: entry.record.clone(), redeem, claim: claim.clone() };
-    let opened = Box::pin(gateway.store.open_record(opening)).await?;
+    let opened = Box::pin(open_patiently(gateway, opening)).await?;
     failpoint::pass("call.opened");
     match opened {
         Opened::Stored(answer) => Ok(Some(answer)),
         Opened::Fresh => {
             entry.claim = claim;
             Ok(None)
+        }
+    }
+}
+
+/// Two calls with one key may both have found it free: the second waits for the first.
+async fn open_patiently(gateway: &Gateway, opening: Opening) -> Result<Opened, Fault> {
+    loop {
+        let fault = match gateway.store.open_record(opening.clone()).await {
+            Err(fault) if claim::is_running(&fault) => fault,
+            other => return other,
+        };
+        let Some(claim) = &opening.claim else { return Err(fault) };
+        if gateway.settings.in_flight_wait.is_zero() {
+            return Err(fault);
+        }
+        if let Some(answer) = claim::patiently(gateway, claim).await? {
+            return Ok(Opened::Stored(answer));
         }
     }
 }

@@ -10,12 +10,30 @@ use manifest::{DedupScope, Idempotency};
 use model::{Answer, Code, Fault};
 use store::Claim;
 
-use super::CallRequest;
 use super::record::Entry;
+use super::{CallRequest, keep};
 use crate::gateway::Gateway;
 
 /// Between two looks at a key that another call holds.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
+
+/// The call with its key in the argument that the tool declares for it (C35), if it stands only in
+/// the envelope. Done before anything is judged: what is sent is what was judged.
+pub(super) fn with_key(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    entry: &mut Entry,
+) -> Option<CallRequest> {
+    let arg = rule(tool)?.arg.as_ref()?;
+    let key = request.idempotency_key.as_ref()?;
+    let mut args = request.args.as_object().filter(|args| !args.contains_key(arg))?.clone();
+    args.insert(arg.clone(), key.as_str().into());
+    let keyed = CallRequest { args: args.into(), ..request.clone() };
+    entry.record.call.args_hash = model::canonical::hash(&keyed.args);
+    keep::arguments(gateway, &keyed.args, entry);
+    Some(keyed)
+}
 
 /// The claim this call will make, with a key from the envelope or the arguments.
 pub(super) fn claim(
@@ -59,7 +77,7 @@ pub(super) async fn recall(
 }
 
 /// Waits a while for a call with the same key that is under way.
-async fn patiently(gateway: &Gateway, claim: &Claim) -> Result<Option<Answer>, Fault> {
+pub(super) async fn patiently(gateway: &Gateway, claim: &Claim) -> Result<Option<Answer>, Fault> {
     let until = Instant::now() + gateway.settings.in_flight_wait;
     loop {
         match gateway.store.recall(claim).await {
@@ -71,7 +89,7 @@ async fn patiently(gateway: &Gateway, claim: &Claim) -> Result<Option<Answer>, F
     }
 }
 
-fn is_running(fault: &Fault) -> bool {
+pub(super) fn is_running(fault: &Fault) -> bool {
     fault.details.get("state").is_some_and(|state| state == "running")
 }
 

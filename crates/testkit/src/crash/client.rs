@@ -55,8 +55,9 @@ fn read(text: &str) -> Heard {
         return Heard::Ok;
     }
     let told = result["content"][0]["text"].as_str().unwrap_or_default();
-    let fault: Value = serde_json::from_str(told).unwrap_or_default();
-    let code = [&fault["error"], &reply["error"]["data"]["error"]];
-    let code = code.into_iter().find_map(Value::as_str).unwrap_or(told);
-    Heard::Fault(code.to_owned())
+    // A refusal ends its first line with its code in brackets.
+    let line = told.lines().next().unwrap_or_default();
+    let bracketed = line.rsplit_once('(').map(|(_, code)| code.trim_end_matches(')'));
+    let code = bracketed.or_else(|| reply["error"]["data"]["error"].as_str());
+    Heard::Fault(code.unwrap_or(line).to_owned())
 }

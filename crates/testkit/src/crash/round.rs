@@ -16,6 +16,8 @@ use super::gate::{Ending, Gate};
 use super::{Dice, Ledger, Plan};
 
 const WORKERS: u64 = 8;
+/// How long a gate lives that nobody kills sooner.
+const LIFE: Duration = Duration::from_millis(1_200);
 /// Blocks that a new database needs, and a little for calls.
 const CRAMPED_BLOCKS: u64 = 700;
 
@@ -101,10 +103,11 @@ impl Desk {
         let ending = ending(dice);
         let gate = self.start(&ending).await?;
         let mut score = Score::default();
-        if !gate.address.is_empty() {
-            self.work(round, &gate.address, &ending, &mut score).await?;
+        if gate.address.is_empty() {
+            gate.kill().await?;
+        } else {
+            self.work(round, gate, &ending, &mut score).await?;
         }
-        gate.kill().await?;
         score.deaths = 1;
         self.look(&mut score).await?;
         Ok(score)
@@ -149,28 +152,24 @@ impl Desk {
         Gate::start(&self.toolgate, &config, &self.store.dir, ending).await
     }
 
-    /// Eight callers until the gate dies or its time is over.
+    /// Eight callers until the gate dies, which it does at the latest when its time is over.
     async fn work(
         &mut self,
         round: u64,
-        address: &str,
+        gate: Gate,
         ending: &Ending,
         score: &mut Score,
     ) -> Result<(), String> {
         let life = match ending {
             Ending::Killed(life) => *life,
-            _ => Duration::from_millis(600),
+            _ => LIFE,
         };
-        let until = tokio::time::Instant::now() + life;
         let mut callers = JoinSet::new();
         for worker in 0..WORKERS {
-            let (address, name) = (address.to_owned(), self.name);
+            let (address, name) = (gate.address.clone(), self.name);
             callers.spawn(async move {
                 let mut heard = Vec::new();
                 for number in 0.. {
-                    if tokio::time::Instant::now() >= until {
-                        break;
-                    }
                     // Two workers share each key, so that the same call comes twice.
                     let key = format!("{name}-{round}-{}-{number}", worker / 2);
                     let answer = call(&address, "pay", json!({"key": key})).await;
@@ -183,9 +182,13 @@ impl Desk {
                 heard
             });
         }
+        let death = async {
+            tokio::time::sleep(life).await;
+            gate.kill().await
+        };
         let restarted = self.restart_database(life / 2);
-        let (heard, restarted) = tokio::join!(callers.join_all(), restarted);
-        restarted?;
+        let (heard, died, restarted) = tokio::join!(callers.join_all(), death, restarted);
+        died.and(restarted)?;
         for (key, heard) in heard.into_iter().flatten() {
             match heard {
                 Heard::Ok => {
@@ -271,7 +274,7 @@ impl Desk {
 }
 
 fn ending(dice: &mut Dice) -> Ending {
-    let count = 1 + dice.below(24);
+    let count = 1 + dice.below(12);
     match dice.below(3) {
         0 => Ending::Killed(Duration::from_millis(20 + dice.below(500))),
         1 => Ending::At(dice.pick(&failpoint::PLACES).unwrap_or("batch.written"), count),

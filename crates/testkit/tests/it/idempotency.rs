@@ -145,3 +145,38 @@ async fn the_key_may_come_with_the_call_and_must_not_contradict_the_argument() {
     assert_eq!(code(&other), Some(Code::ArgsInvalid));
     assert_eq!(recorder.count(), 1);
 }
+
+/// C35 and CO-199: a key that stands only in the envelope reaches the upstream in its argument.
+#[tokio::test]
+async fn the_key_goes_on_to_the_upstream() {
+    let (recorder, world) = bank(Script::Echo).await;
+    let request = World::request("pay", json!({"amount": 5}));
+    let key = Some("k9".to_owned());
+    world.send(CallRequest { idempotency_key: key, ..request }).await;
+    assert_eq!(recorder.calls()[0].args, five("k9"));
+    let record = world.last_record().await;
+    assert_eq!(record.call.args, five("k9"));
+    assert_eq!(record.call.args_hash, model::canonical::hash(&five("k9")));
+    world.call("pay", five("k9")).await;
+    assert_eq!(recorder.count(), 1, "both ways of giving a key mean the same key");
+}
+
+#[tokio::test]
+async fn a_call_in_flight_is_waited_for() {
+    let recorder = Recorder::one("pay", Script::Wait(Answer::text("paid")));
+    let binding = json!({"class": "act", "idempotency": {"required": true, "arg": "key"}});
+    let world = TestGateway::new()
+        .upstream("bank", recorder.clone())
+        .manifest("bank", manifest([capability("bank.pay", "pay", binding)]))
+        .settings(|settings| settings.in_flight_wait = Duration::from_mins(1))
+        .start()
+        .await;
+    let first = world.spawn(World::request("pay", five("k1")), Watch::default());
+    recorder.arrived().await;
+    let second = world.spawn(World::request("pay", five("k1")), Watch::default());
+    recorder.release();
+    let (first, second) = (first.await.unwrap(), second.await.unwrap());
+    assert_eq!((code(&first), code(&second)), (None, None));
+    assert_eq!(second.cleared, first.cleared);
+    assert_eq!(recorder.count(), 1);
+}

@@ -1,0 +1,133 @@
+//! `bench records`: what durable records cost the store alone, and how fast a long history is read.
+//!
+//! The same records are written one by one, each with a commit of its own, and by 32 writers that
+//! share commits; then the history is filled up and its first page read.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use model::{
+    Call, CallId, Clock, Lineage, Principal, Record, RecordId, RecordStatus, RunId, Timestamp,
+    TraceId,
+};
+use serde_json::json;
+use store::{Closing, Config, RecordFilter, Store};
+use tokio::task::JoinSet;
+
+use crate::Outcome;
+use crate::args::Size;
+
+const WRITERS: u64 = 32;
+/// Writers while the history is filled up; nothing is measured then.
+const FILLERS: u64 = 256;
+const READS: usize = 21;
+
+pub(crate) async fn run(size: Size) -> Outcome<()> {
+    let (each, full) = match size {
+        Size::Full => (20_000, 1_000_000),
+        Size::Quick => (200, 2_000),
+    };
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    std::fs::create_dir_all(&results)?;
+    let folder = tempfile::tempdir_in(&results)?;
+    let store = Store::open(&Config::folder(folder.path().join("data")), Clock::System).await?;
+    let alone = per_second(each / 10, write(&store, 1, each / 10).await?);
+    let together = per_second(each, write(&store, WRITERS, each).await?);
+    tell(&format!("one commit per record      {alone:>9.0} records/s"))?;
+    tell(&format!("32 writers, shared commits {together:>9.0} records/s"))?;
+    tell(&format!("ratio                      {:>9.1}", together / alone))?;
+    write(&store, FILLERS, full).await?;
+    let page = first_page(&store).await?.as_secs_f64() * 1e3;
+    tell(&format!("first page of {full} records: {page:.2} ms"))?;
+    store.close().await;
+    Ok(folder.close()?)
+}
+
+async fn write(store: &Store, writers: u64, records: u64) -> Outcome<Duration> {
+    let began = Instant::now();
+    let mut tasks = JoinSet::new();
+    for writer in 0..writers {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for _ in (writer..records).step_by(usize::try_from(writers).unwrap_or(1)) {
+                let closing = Closing { record: record(), claim: None };
+                store.close_record(closing).await.map_err(|fault| fault.to_string())?;
+            }
+            Ok::<(), String>(())
+        });
+    }
+    for done in tasks.join_all().await {
+        done?;
+    }
+    Ok(began.elapsed())
+}
+
+/// The median of several reads.
+async fn first_page(store: &Store) -> Outcome<Duration> {
+    let mut spans = Vec::new();
+    for _ in 0..READS {
+        let began = Instant::now();
+        store.records(&RecordFilter::default()).await?;
+        spans.push(began.elapsed());
+    }
+    spans.sort_unstable();
+    Ok(spans.get(READS / 2).copied().unwrap_or_default())
+}
+
+fn per_second(count: u64, span: Duration) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / span.as_secs_f64().max(1e-9)
+}
+
+fn tell(line: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{line}")
+}
+
+/// About as large as the record of a small call.
+fn record() -> Record {
+    let now = Clock::System.now();
+    let stages = ["resolve", "grants", "validate", "policy", "limits", "invoke", "output"];
+    Record {
+        record_id: RecordId::fresh(now),
+        status: RecordStatus::Completed,
+        call: call(now),
+        decision: None,
+        approval_id: None,
+        result: None,
+        answer: Some(model::Answer::text("x".repeat(600))),
+        redacted: false,
+        replay_rule: None,
+        opened_at: now,
+        closed_at: Some(now),
+        stages: stages.map(str::to_owned).to_vec(),
+    }
+}
+
+fn call(now: Timestamp) -> Call {
+    Call {
+        envelope_version: model::call::ENVELOPE_VERSION.to_owned(),
+        call_id: CallId::fresh(now),
+        run_id: RunId::fresh(now),
+        trace_id: TraceId::fresh(now),
+        session_id: None,
+        asked_name: "echo".to_owned(),
+        item_key: None,
+        capability_id: None,
+        args: json!({"text": "y".repeat(200)}),
+        args_hash: "0".repeat(64),
+        principal_chain: vec![Principal::user("bench"), Principal::agent("bench")],
+        mode_effective: None,
+        policy_decision_id: None,
+        idempotency_key: None,
+        dry_run: false,
+        started_at: now,
+        deadline: now,
+        lineage: Lineage {
+            catalogue_hash: "1".repeat(64),
+            definition_hash: Some("2".repeat(64)),
+            policy_hash: "3".repeat(64),
+            gateway_version: "0".to_owned(),
+            ..Lineage::default()
+        },
+    }
+}
