@@ -55,11 +55,7 @@ impl Gateway {
         Ok(id)
     }
 
-    fn remember(
-        &self,
-        caller: &Caller,
-        introduction: &Introduction,
-    ) -> Result<SessionId, Fault> {
+    fn remember(&self, caller: &Caller, introduction: &Introduction) -> Result<SessionId, Fault> {
         let now = self.clock.now();
         let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
         let owner = owner(caller);

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use model::{Answer, Code, Fault};
 use policy::Permit;
+use serde_json::{Map, Value};
 use store::failpoint;
 use upstream::Errand;
 
@@ -12,6 +13,9 @@ use super::admit::Admitted;
 use super::record::Entry;
 use super::{CallRequest, Watch, keep};
 use crate::gateway::Gateway;
+
+/// Where a key travels in `_meta`, from clients to us and from us to upstreams.
+const META_KEY: &str = "toolgate/idempotency_key";
 
 /// Makes the call: exactly one attempt. A key that was answered before makes none.
 pub(super) async fn dispatch(
@@ -36,7 +40,7 @@ pub(super) async fn dispatch(
         owner: request.caller.principal.to_string(),
         client: Arc::clone(&request.client),
         report: watch.progress,
-        meta: request.meta.clone(),
+        meta: meta(request, entry),
     };
     if let Some(claim) = &entry.claim {
         gateway.store.dispatch(claim, &entry.record.record_id).await?;
@@ -69,6 +73,13 @@ async fn make(gateway: &Gateway, permit: &Permit, errand: &Errand) -> Result<Ans
         return gateway.upstreams.call(permit, errand).await;
     }
     gateway.upstreams.ask(permit, errand).await.map(Answer::bare)
+}
+
+/// What the client sent along, and the key, for upstreams that guard against repeats themselves.
+fn meta(request: &CallRequest, entry: &Entry) -> Map<String, Value> {
+    let key = entry.record.call.idempotency_key.as_deref();
+    let key = key.map(|key| (META_KEY.to_owned(), Value::from(key)));
+    request.meta.clone().into_iter().chain(key).collect()
 }
 
 /// A write that got no answer may have happened all the same.

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use model::{Caller, Client, Fault};
 use protocol::{Ask, Id, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
 use tokio::sync::{mpsc, oneshot};
@@ -19,6 +19,8 @@ use crate::limits;
 use crate::mcp::{Outlet, body};
 use crate::reply::{self, Said};
 use crate::sessions::Visit;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -52,7 +54,8 @@ async fn take(
     if let [Err(refusal)] = messages.as_slice() {
         return Err(mirror::rather_mismatch(headers, refusal.clone()));
     }
-    if let [Ok(Incoming::Request(request))] = messages.as_slice() {
+    if let [Ok(Incoming::Request(request))] = messages.as_mut_slice() {
+        take_key(headers, request)?;
         mirror::check(&shared.mcp.gateway, &caller, headers, request)?;
         if request.meta.revision.is_some() {
             return modern(shared, caller, messages).await;
@@ -75,6 +78,18 @@ async fn take(
         }
         Incoming::Notification { .. } => Ok(accepted()),
     }
+}
+
+/// A key may also come in a header. Two that differ are a mistake nobody should guess about.
+fn take_key(headers: &HeaderMap, request: &mut Asked) -> Result<(), Refusal> {
+    let header = headers.get(IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok());
+    let Some(header) = header.filter(|key| !key.is_empty()) else { return Ok(()) };
+    let key = request.meta.idempotency_key.get_or_insert_with(|| header.to_owned());
+    if key == header {
+        return Ok(());
+    }
+    let message = "the header `Idempotency-Key` and the key in `_meta` differ";
+    Err(Refusal::new(Some(request.id.clone()), jsonrpc::INVALID_REQUEST, message))
 }
 
 /// A request that stands for itself. Session headers mean nothing to it.
