@@ -9,6 +9,7 @@ mod checkpoints;
 mod claims;
 mod home;
 mod lock;
+mod migrations;
 mod open;
 mod quotas;
 mod records;

