@@ -131,10 +131,10 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
             }))
         }
         ["help" | "--help" | "-h"] => Ok(Mode::Help),
-        [] => {
-            Err("name a benchmark; there are `call`, `list`, `idle`, `search`, `clean` and `records`"
-                .to_owned())
-        }
+        [] => Err(
+            "name a benchmark; there are `call`, `list`, `idle`, `search`, `clean` and `records`"
+                .to_owned(),
+        ),
         [other, ..] => Err(format!(
             "`{other}` is no benchmark; there are `call`, `list`, `idle`, `search`, `clean` and `records`"
         )),

@@ -5,7 +5,8 @@
 
 use context::raw_hash;
 use model::{
-    Answer, Caller, Code, Decision, Fault, PrincipalKind, Record, RecordId, ReplayRule, canonical,
+    Answer, Caller, Code, Decision, Fault, ItemKind, Method, PrincipalKind, Record, RecordId,
+    ReplayRule, canonical,
 };
 use policy::{Facts, Rules, decide};
 use serde::Serialize;
@@ -101,16 +102,29 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
     let agent = call.principal_chain.get(1).filter(|next| next.kind == PrincipalKind::Agent);
     let client = agent.map(|agent| agent.id.clone());
     let caller = Caller { session: call.session_id.clone(), client, ..Caller::new(principal) };
+    let (method, params) = (method(tool), serde_json::Map::new());
     let facts = Facts {
+        method: &method,
+        params: &params,
         call_id: &call.call_id,
         decision_id: &then.policy_decision_id,
         caller: &caller,
         item: &tool.item,
         capability: tool.capability.as_ref(),
         args: &call.args,
+        written: None,
         at: then.at,
     };
     Some(decide(rules, &facts).decision)
+}
+
+/// What was done to the item. Records do not tell a look at a task from the call that began it.
+fn method(tool: &KnownTool) -> Method {
+    match tool.item.kind {
+        ItemKind::Resource => Method::ReadResource,
+        ItemKind::Prompt => Method::GetPrompt,
+        ItemKind::Tool | ItemKind::Skill | ItemKind::Internal => Method::CallTool,
+    }
 }
 
 fn policy(record: &Record, now: Option<&Decision>) -> Option<Difference> {

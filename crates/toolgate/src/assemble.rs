@@ -2,8 +2,8 @@
 
 pub(crate) mod archive;
 mod connect;
-mod meanings;
 mod keeping;
+mod meanings;
 mod output;
 mod upkeep;
 
@@ -175,7 +175,7 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         budget_tokens: config.results.budget_tokens,
         output: common,
         outputs: output::own(config, common),
-        redactor: output::redactor(config),
+        redactor: redactor(config),
         approval_ttl: Duration::from_secs(config.approvals.ttl_seconds),
         reads: match config.records.reads {
             config::Reads::Keep => gateway::Reads::Keep,

@@ -74,7 +74,7 @@ impl Desk {
             let separator = if url.contains('?') { '&' } else { '?' };
             Secret::new(format!("{url}{separator}options[search_path]={schema}"))
         });
-        let store = store::Config { dir: home.path().join("data"), url };
+        let store = store::Config { url, ..store::Config::folder(home.path().join("data")) };
         if let Some(url) = &store.url {
             store::testing::create_schema(url).await.map_err(|fault| fault.to_string())?;
         }

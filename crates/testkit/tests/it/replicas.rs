@@ -19,7 +19,7 @@ async fn config(home: &tempfile::TempDir) -> Config {
     let separator = if url.contains('?') { '&' } else { '?' };
     let url = Secret::new(format!("{url}{separator}options[search_path]={}", name.to_lowercase()));
     store::testing::create_schema(&url).await.unwrap();
-    Config { dir, url: Some(url) }
+    Config { url: Some(url), ..Config::folder(dir) }
 }
 
 async fn replica(config: &Config, recorder: &Recorder) -> Arc<Gateway> {

@@ -1,6 +1,6 @@
 //! Logging: to standard error, so that standard output stays the answer (and stdio MCP's wire).
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use gateway::Redactor;
 use tracing_subscriber::EnvFilter;

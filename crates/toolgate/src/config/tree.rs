@@ -11,8 +11,7 @@ use serde_json::Value;
 use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
-    Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results,
-    Search,
+    Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results, Search,
 };
 use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Target, Upstream};

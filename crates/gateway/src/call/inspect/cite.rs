@@ -19,11 +19,8 @@ pub(super) fn fields(
     valid: bool,
 ) -> (Vec<Evidence>, Outcome) {
     let wanted = tool.capability.as_ref().map(|c| c.evidence_keys.as_slice()).unwrap_or_default();
-    let integrity = if valid && tool.has_output_schema() {
-        Integrity::Verified
-    } else {
-        Integrity::Unverified
-    };
+    let integrity =
+        if valid && tool.has_output_schema() { Integrity::Verified } else { Integrity::Unverified };
     let witness = witness(gateway, tool, entry, class(tool), integrity);
     let found = context::evidence(answer.structured.as_ref(), wanted, &witness);
     let outcome = if found.len() == wanted.len() { Outcome::Ok } else { Outcome::Partial };
