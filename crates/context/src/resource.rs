@@ -103,7 +103,7 @@ fn lint(uri: &str) -> Vec<Finding> {
     let query =
         uri.split_once('?').map(|(_, query)| query).unwrap_or_default().to_ascii_lowercase();
     let secret = ["token=", "key=", "secret=", "password=", "signature=", "sig="];
-    let home = ["file:///home/", "file:///root/", "file:///Users/", "file:///C:/Users/"];
+    let home = ["home", "root", "Users", "C:/Users"].map(|folder| format!("file:///{folder}/"));
     let rules = [
         (uri.is_empty(), "resource_uri_missing", "the resource has no address"),
         (authority.contains('@'), "resource_uri_userinfo", "the address holds a user or password"),
@@ -113,7 +113,7 @@ fn lint(uri: &str) -> Vec<Finding> {
             "the address holds what looks like a token",
         ),
         (
-            home.iter().any(|start| uri.starts_with(start)),
+            home.iter().any(|start| uri.starts_with(start.as_str())),
             "resource_uri_local_path",
             "the address is a path in somebody's home",
         ),

@@ -38,6 +38,7 @@ pages! {
     the_manifests_page_is_true "docs/manifests.md"
     the_modes_page_is_true "docs/modes.md"
     the_policy_page_is_true "docs/policy.md"
+    the_protocol_page_is_true "docs/protocol.md"
     the_records_page_is_true "docs/records.md"
     the_results_page_is_true "docs/results.md"
     the_road_page_is_true "docs/road.md"
@@ -115,7 +116,7 @@ fn keep(terminal: &Terminal, place: &str, block: &Block) {
     checks::is_well_formed(place, block);
     let Some(title) = &block.title else { return };
     std::fs::write(terminal.folder().join(title), &block.text).unwrap();
-    if matches!(title.as_str(), "toolgate.yaml" | "mcp.json") {
+    if title.ends_with(".yaml") || title == "mcp.json" {
         terminal.check_config(place, title, &block.text);
     }
 }

@@ -36,8 +36,8 @@ const CONFINED: &[(&str, &[&str], &[&str])] = &[
     ("saphyr-parser", &["toolgate"], &[]),
     ("clap", &["toolgate"], &[]),
     ("clap_complete", &["toolgate"], &[]),
-    ("hyper", &["upstream", "bench"], &["store", "toolgate"]),
-    ("hyper-util", &["upstream", "store", "bench"], &["toolgate"]),
+    ("hyper", &["upstream", "server", "bench"], &["store", "toolgate"]),
+    ("hyper-util", &["upstream", "server", "store", "bench"], &["toolgate"]),
     ("hyper-rustls", &["upstream", "store"], &[]),
     ("rustls", &["upstream", "store"], &[]),
 ];
