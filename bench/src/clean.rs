@@ -3,6 +3,7 @@
 //! Figures are processor time of one thread, so a busy machine disturbs them less than a clock on
 //! the wall would.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::hint::black_box;
 use std::io::{self, Write as _};
@@ -24,21 +25,23 @@ pub(crate) fn run() -> Outcome<()> {
         let text = prose();
         rate(text.len(), || drop(black_box(black_box(&text).to_owned())))?
     };
-    table += &format!(
-        "{:<10} {:>13} {:>16} {:>14}\n",
+    writeln!(
+        table,
+        "{:<10} {:>13} {:>16} {:>14}",
         "input", "strict MB/s", "+ secrets MB/s", "memcpy/strict"
-    );
+    )?;
     for (name, text) in inputs() {
         let strict = rate(text.len(), || drop(black_box(Profile::Strict.clean(&text))))?;
         let both = rate(text.len(), || {
             drop(black_box(redactor.redact(&Profile::Strict.clean(&text))));
         })?;
-        table += &format!("{name:<10} {strict:>13.0} {both:>16.0} {:>14.1}\n", copy / strict);
+        writeln!(table, "{name:<10} {strict:>13.0} {both:>16.0} {:>14.1}", copy / strict)?;
     }
-    table += &format!(
-        "\n{:<10} {:>10} {:>13} {:>12}\n",
+    writeln!(
+        table,
+        "\n{:<10} {:>10} {:>13} {:>12}",
         "answer", "whole ms", "firewall ms", "parse ms"
-    );
+    )?;
     for (name, answer) in answers() {
         let wire = serde_json::to_string(&answer)?;
         let parse = spent(|| drop(black_box(serde_json::from_str::<Value>(&wire))))?;
@@ -46,7 +49,7 @@ pub(crate) fn run() -> Outcome<()> {
         let handle = Handle::from_string("art_1");
         let size = Size::Firewall { inline_chars: 2_000, budget_tokens: 800, handle };
         let firewall = clearing(&answer, &size, &redactor)?;
-        table += &format!("{name:<10} {whole:>10.2} {firewall:>13.2} {parse:>12.2}\n");
+        writeln!(table, "{name:<10} {whole:>10.2} {firewall:>13.2} {parse:>12.2}")?;
     }
     Ok(io::stdout().write_all(table.as_bytes())?)
 }

@@ -92,7 +92,7 @@ impl Redactor {
 /// Tells nothing of what it knows.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("knows_some", &self.knows_some).finish()
+        f.debug_struct("Redactor").field("knows_some", &self.knows_some).finish_non_exhaustive()
     }
 }
 

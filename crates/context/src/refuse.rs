@@ -48,8 +48,8 @@ pub fn pass(params: Map<String, Value>, redactor: &Redactor) -> Cleared<Map<Stri
 }
 
 /// An error an upstream gave in the protocol's channel, for a client that speaks the protocol.
-pub fn pass_error(error: WireError, redactor: &Redactor) -> Cleared<WireError> {
-    let mut said = json!([error.message, error.data]);
+pub fn pass_error(error: &WireError, redactor: &Redactor) -> Cleared<WireError> {
+    let mut said = json!([&error.message, &error.data]);
     Cleaner::strict(redactor).value(&mut said);
     let (message, data) = match said {
         Value::Array(parts) => {

@@ -159,7 +159,7 @@ fn offset(cursor: &str, generation: Generation) -> Result<usize, Fault> {
     let read = parts.and_then(|(made, from)| Some((number(made)?, number(from)?)));
     match read {
         Some((made, from)) if made == generation.0 => {
-            usize::try_from(from).map_err(|_| bad_cursor("is out of range"))
+            usize::try_from(from).map_err(|_too_large| bad_cursor("is out of range"))
         }
         Some(_) => Err(bad_cursor("is of an older list; list again from the start")),
         None => Err(bad_cursor("is none of ours")),

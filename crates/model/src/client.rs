@@ -80,9 +80,7 @@ mod tests {
 
     #[test]
     fn a_client_takes_what_it_declared() {
-        let Value::Object(capabilities) = json!({"elicitation": {}, "roots": null}) else {
-            unreachable!()
-        };
+        let capabilities = json!({"elicitation": {}, "roots": null}).as_object().cloned().unwrap();
         let client = Client { capabilities, ..Client::default() };
         assert!(client.takes("elicitation/create"));
         assert!(!client.takes("roots/list"));

@@ -56,7 +56,9 @@ pub fn label(info: &Value) -> Option<String> {
 
 fn interpret(message: Message) -> Result<Incoming, Refusal> {
     match message {
-        Message::Request { id, method, params, written } => request(id, method, params, written),
+        Message::Request { id, method, params, written } => {
+            request(id, method, params, written.as_deref())
+        }
         Message::Notification { method, params } if method == "notifications/cancelled" => {
             match params.get("requestId").cloned().map(serde_json::from_value) {
                 Some(Ok(id)) => Ok(Incoming::Cancelled { id }),
@@ -72,7 +74,7 @@ fn request(
     id: Id,
     method: String,
     mut params: Map<String, Value>,
-    written: jsonrpc::Written,
+    written: Option<&str>,
 ) -> Result<Incoming, Refusal> {
     let meta = meta::take(&mut params).map_err(|error| Refusal {
         id: Some(id.clone()),
@@ -84,7 +86,7 @@ fn request(
         stateless: modern,
         ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
     })?;
-    let written = written.as_deref().and_then(arguments);
+    let written = written.and_then(arguments);
     Ok(Incoming::Request(Box::new(Request { id, method, ask, meta, rest: params, written })))
 }
 

@@ -255,7 +255,7 @@ mod tests {
     fn a_request_is_dressed_for_the_server_it_goes_to() {
         let check = |revision, report, wanted: Value| {
             let mut params = Map::new();
-            let Value::Object(rest) = json!({"vendor/x": 1}) else { unreachable!() };
+            let rest = json!({"vendor/x": 1}).as_object().cloned().unwrap();
             dress(&mut params, &rest, revision, None, report);
             assert_eq!(Value::Object(params)["_meta"], wanted);
         };

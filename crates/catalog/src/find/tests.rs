@@ -8,7 +8,7 @@ use crate::{Naming, Query, Source};
 
 /// The same tool at two upstreams, and another.
 fn catalogue() -> Catalogue {
-    among(|upstream| upstream.to_owned())
+    among(str::to_owned)
 }
 
 fn among(namespace: fn(&str) -> String) -> Catalogue {

@@ -127,6 +127,7 @@ fn grams(literal: &[u8]) -> Vec<u32> {
 }
 
 /// Letters by themselves, digits by themselves, and the signs that tokens are made of.
+#[expect(clippy::indexing_slicing, reason = "a byte is always within 256 places")]
 const fn class(byte: u8) -> u32 {
     CLASSES.0[byte as usize] as u32
 }
@@ -135,7 +136,11 @@ struct Classes([u8; 256]);
 
 static CLASSES: Classes = Classes(classes());
 
-#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks it")]
+#[expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "evaluated by the compiler, which checks it; all counts are small"
+)]
 const fn classes() -> [u8; 256] {
     let mut table = [0; 256];
     let mut letter = 0;

@@ -59,6 +59,7 @@ fn hides(chunk: &[u8; 64], next: &[u8; 64]) -> bool {
 
 /// Two bytes that begin an invisible character, or one of a few neighbours.
 #[inline]
+#[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler makes it wide")]
 const fn may_hide(first: u8, second: u8) -> bool {
     (first == 0xE2) & ((second == 0x80) | (second == 0x81))
         | (first == 0xEF) & ((second == 0xB8) | (second >= 0xBB))

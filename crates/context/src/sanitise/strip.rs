@@ -14,8 +14,7 @@ pub fn scrub(text: &str) -> Cow<'_, str> {
     let Some(mut at) = next_control(bytes, 0) else { return Cow::Borrowed(text) };
     let mut clean = String::with_capacity(text.len());
     let mut kept = 0;
-    loop {
-        let Some(from) = text.get(at..) else { break };
+    while let Some(from) = text.get(at..) {
         clean.push_str(text.get(kept..at).unwrap_or_default());
         kept = text.len() - after_sequence(from).len();
         match next_control(bytes, kept) {

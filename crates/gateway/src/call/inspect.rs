@@ -120,7 +120,7 @@ async fn keep(
         let bytes = Bytes::from(blob.bytes);
         let new = NewArtifact {
             handle: blob.handle,
-            cited: evidence.iter().any(|fact| rests_on(fact, &blob.alias)),
+            cited: evidence.iter().any(|fact| rests_on(fact, blob.alias.as_ref())),
             alias: blob.alias,
             principal: caller.principal.to_string(),
             session: caller.session.as_ref().map(ToString::to_string),
@@ -137,7 +137,7 @@ async fn keep(
 }
 
 /// Evidence of an answer is taken from its structured content and nowhere else.
-fn rests_on(fact: &Evidence, alias: &Option<Handle>) -> bool {
-    let structured = alias.as_ref().is_some_and(|a| a.as_str().ends_with(":structured_content"));
+fn rests_on(fact: &Evidence, alias: Option<&Handle>) -> bool {
+    let structured = alias.is_some_and(|a| a.as_str().ends_with(":structured_content"));
     fact.kind == EvidenceKind::ResultField && structured
 }

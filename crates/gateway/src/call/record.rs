@@ -155,7 +155,7 @@ pub(super) fn unopened(gateway: &Gateway, fault: Fault) -> Done {
 
 fn refused(gateway: &Gateway, fault: Option<&Fault>) -> Option<Cleared<WireError>> {
     let error = fault?.upstream.as_deref()?;
-    Some(context::pass_error(error.clone(), &gateway.settings.redactor))
+    Some(context::pass_error(error, &gateway.settings.redactor))
 }
 
 /// What becomes of the key: kept with the answer, freed, or left for a person to look at.

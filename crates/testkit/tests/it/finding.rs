@@ -139,7 +139,7 @@ async fn twins(feedback: bool) -> World {
 async fn first(world: &World, name: &str) -> String {
     let caller = Caller::new(Principal::user(name));
     let found = browse(world, &caller, "read a file").await;
-    found["cards"][0]["id"].as_str().unwrap().to_owned()
+    found.pointer("/cards/0/id").and_then(Value::as_str).unwrap().to_owned()
 }
 
 #[tokio::test]

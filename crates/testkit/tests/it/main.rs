@@ -66,8 +66,9 @@ async fn refused(
 
 /// The fields of a progress report.
 fn progress(news: Option<gateway::News>) -> serde_json::Value {
-    match news {
-        Some(gateway::News::Progress(fields)) => fields.into_inner().into(),
-        other => panic!("{other:?}"),
-    }
+    let said = news.map(|news| match news {
+        gateway::News::Progress(fields) => Some(fields.into_inner().into()),
+        gateway::News::Log(..) | gateway::News::Question(_) => None,
+    });
+    said.flatten().unwrap()
 }

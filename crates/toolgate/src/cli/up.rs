@@ -55,7 +55,7 @@ pub(super) async fn listen(
         guard(config, bound),
         stop.clone(),
     );
-    finish(config, &gate, served, stop).await
+    Box::pin(finish(config, &gate, served, stop)).await
 }
 
 pub(super) fn mcp(config: &Config, gate: &Gate) -> Mcp {

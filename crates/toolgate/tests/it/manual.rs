@@ -116,7 +116,7 @@ fn keep(terminal: &Terminal, place: &str, block: &Block) {
     checks::is_well_formed(place, block);
     let Some(title) = &block.title else { return };
     std::fs::write(terminal.folder().join(title), &block.text).unwrap();
-    if title.ends_with(".yaml") || title == "mcp.json" {
+    if checks::is_yaml(title) || title == "mcp.json" {
         terminal.check_config(place, title, &block.text);
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn is_well_formed(place: &str, block: &Block) {
             }
             starts_toolgate(place, &value);
         }
-        ("yaml", Some(title)) if title.ends_with(".yaml") => {}
+        ("yaml", Some(title)) if is_yaml(title) => {}
         (lang, title) => panic!("{place}: nobody reads a `{lang}` block called {title:?}"),
     }
 }
@@ -57,4 +57,9 @@ fn starts_toolgate(place: &str, value: &Value) {
         let read = Cli::try_parse_from(std::iter::once("toolgate").chain(args));
         assert!(read.is_ok(), "{place}: {}", read.unwrap_err());
     }
+}
+
+/// Whether a file of this name holds settings.
+pub(super) fn is_yaml(title: &str) -> bool {
+    Path::new(title).extension().is_some_and(|kind| kind == "yaml")
 }
