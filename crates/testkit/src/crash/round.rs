@@ -109,7 +109,7 @@ impl Desk {
             self.work(round, gate, &ending, &mut score).await?;
         }
         score.deaths = 1;
-        self.look(&mut score).await?;
+        self.look(&format!("{}-{round}-", self.name), &mut score).await?;
         Ok(score)
     }
 
@@ -121,10 +121,11 @@ impl Desk {
         let home = tempfile::tempdir().map_err(|error| error.to_string())?;
         self.store.dir = home.path().join("data");
         self.acknowledged.clear();
+        self.name = u64::MAX;
         let mut gate = self.start(&Ending::Cramped(CRAMPED_BLOCKS)).await?;
         let mut refused = None;
         for number in 0..2_000 {
-            let key = format!("full-{}-{number}", self.name);
+            let key = format!("{}-full-{number}", self.name);
             match call(&gate.address, "pay", json!({"key": key})).await {
                 Heard::Ok => drop(self.acknowledged.insert(key)),
                 Heard::Fault(code) => {
@@ -138,13 +139,13 @@ impl Desk {
             return Err(format!("a full disk was told as {refused:?}"));
         }
         gate.more_room().await?;
-        let key = format!("room-{}", self.name);
+        let key = format!("{}-room", self.name);
         if call(&gate.address, "pay", json!({"key": key})).await != Heard::Ok || gate.is_dead() {
             return Err("the gate did not go on when there was room again".to_owned());
         }
         self.acknowledged.insert(key);
         gate.kill().await?;
-        self.look(&mut Score::default()).await
+        self.look("", &mut Score::default()).await
     }
 
     async fn start(&self, ending: &Ending) -> Result<Gate, String> {
@@ -213,7 +214,7 @@ impl Desk {
         Err(format!("`{restart}`: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    async fn look(&self, score: &mut Score) -> Result<(), String> {
+    async fn look(&self, new: &str, score: &mut Score) -> Result<(), String> {
         let store = Store::open(&self.store, Clock::System).await;
         let store = store.map_err(|error| error.to_string())?;
         let report = store.verify_chain().await.map_err(|fault| fault.to_string())?;
@@ -224,14 +225,14 @@ impl Desk {
         store.close().await;
         let prefix = format!("{}-", self.name);
         for (key, times) in (self.effects.0)() {
-            let mine = key.starts_with(&prefix) || opened.contains(&key);
+            let mine = key.starts_with(&prefix);
             if mine && times > 1 {
                 return Err(format!("`{key}` took effect {times} times"));
             }
             if mine && !opened.contains(&key) {
                 return Err(format!("`{key}` took effect without an opening entry"));
             }
-            score.effects += u64::from(mine);
+            score.effects += u64::from(key.starts_with(new));
         }
         match self.acknowledged.iter().find(|key| !completed.contains(*key)) {
             Some(key) => Err(format!("`{key}` was acknowledged and has no record")),
