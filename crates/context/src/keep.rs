@@ -58,7 +58,7 @@ mod tests {
         };
         check(json!({"a": [1, null, "x"]}), json!({"a": [1, null, "x"]}), false);
         check(json!(["my hunter2-hunter2!"]), json!([format!("my {REDACTED}!")]), true);
-        let token = json!({"deep": {"password": "correct horse battery staple 9"}});
+        let token = json!({"deep": {"password": "hunter2x-Tr0ub4dor9"}});
         check(token, json!({"deep": {"password": REDACTED}}), true);
     }
 }

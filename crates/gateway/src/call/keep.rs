@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::record::Entry;
 use crate::gateway::Gateway;
+use crate::settings::Reads;
 
 /// Takes the secrets out of the arguments on record. Their hash stays that of what was sent.
 pub(super) fn arguments(gateway: &Gateway, args: &Value, entry: &mut Entry) {
@@ -16,15 +17,33 @@ pub(super) fn arguments(gateway: &Gateway, args: &Value, entry: &mut Entry) {
 
 /// Keeps the answer with the record, so that it can be replayed, unless it is too long.
 pub(super) fn answer(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
-    let Some(raw) = serde_json::to_value(answer)
-        .ok()
-        .filter(|raw| weight(raw, gateway.settings.answer_bytes) <= gateway.settings.answer_bytes)
-    else {
+    let max = gateway.settings.answer_bytes;
+    let unrecorded = gateway.settings.reads == Reads::Skip && entry.only_reads;
+    if unrecorded || answer_weight(answer, max) > max {
         return;
+    }
+    let mut redacted = false;
+    let mut keep = |value: &Value| {
+        let (kept, found) = without_secrets(value, &gateway.settings.redactor);
+        redacted |= found;
+        kept
     };
-    let (kept, redacted) = without_secrets(&raw, &gateway.settings.redactor);
+    let kept = Answer {
+        content: answer.content.iter().map(&mut keep).collect(),
+        structured: answer.structured.as_ref().map(&mut keep),
+        is_error: answer.is_error,
+        rest: answer.rest.iter().map(|(key, value)| (key.clone(), keep(value))).collect(),
+        bare: answer.bare,
+        written: None,
+    };
+    // Without secrets it stays as its upstream wrote it, to the digit.
+    entry.record.answer = Some(if redacted { kept } else { answer.clone() });
     entry.record.redacted |= redacted;
-    entry.record.answer = serde_json::from_value(kept).ok();
+}
+
+fn answer_weight(answer: &Answer, max: usize) -> usize {
+    let parts = answer.content.iter().chain(&answer.structured).map(|value| (0, value));
+    sum(parts.chain(answer.rest.iter().map(|(key, value)| (key.len() + 4, value))), max)
 }
 
 /// Roughly the bytes of the value in JSON; counting ends once there are more than `max`.

@@ -109,7 +109,7 @@ async fn fail_loud_ends_a_replay_without_an_answer() {
 #[tokio::test]
 async fn secrets_are_not_on_record() {
     let (_, world) = desk().await;
-    let secret = "correct horse battery staple 42";
+    let secret = "hunter2x-Tr0ub4dor9";
     world.call("read", json!({"password": secret})).await;
     let record = world.last_record().await;
     assert_eq!((record.status, record.redacted), (RecordStatus::Completed, true));
