@@ -73,6 +73,26 @@ fn an_upstream_that_is_named_is_understood() {
     check("home: read a file", "mcp__home__read_file");
 }
 
+/// CW-42: score descending, then id ascending on ties.
+#[test]
+fn cards_of_one_score_stand_by_id() {
+    let cards = equals().find("read a file", &Look::new(3, &everyone)).cards;
+    let scores: Vec<f64> = cards.iter().map(|card| card.score.unwrap()).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    assert_eq!(scores[0].to_bits(), scores[1].to_bits(), "they tie");
+    assert!(cards[0].id < cards[1].id);
+}
+
+/// CW-68: what was asked is what is looked for; asking in other words is the caller's own affair.
+#[test]
+fn a_query_is_taken_as_it_is_given() {
+    let found = |query: &str| {
+        catalogue().browse(&Query::Words(query.to_owned()), 3, &everyone).unwrap().unmatched
+    };
+    assert_eq!(found("read a zebra"), ["zebra"]);
+    assert!(found("read a file").is_empty());
+}
+
 /// CW-41, CW-43: the same question is answered with the same bytes.
 #[test]
 fn cards_bytes_identical_across_calls() {
