@@ -76,7 +76,8 @@ impl Answer {
         let rest = self.rest.iter().map(|(key, value)| (key.as_str(), Field::Value(value)));
         let structured = self.structured.iter().map(|v| ("structuredContent", Field::Value(v)));
         let error = self.is_error.then_some(("isError", Field::Value(&YES)));
-        let content = (!self.bare).then_some(("content", Field::List(&self.content)));
+        let written = !(self.bare && self.content.is_empty());
+        let content = written.then_some(("content", Field::List(&self.content)));
         canonical::hash_fields(rest.chain(structured).chain(error).chain(content))
     }
 
