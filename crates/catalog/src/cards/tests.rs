@@ -60,6 +60,7 @@ fn claims_are_displayed() {
     assert_eq!(one(json!({"name": "rm"})).safety, Safety::Unknown);
 }
 
+/// CW-46: items with a score each, and at most so many cards.
 #[test]
 fn cards_come_best_first_then_by_id() {
     let all = entries(["c", "a", "b", "d"].map(|name| json!({"name": name})).to_vec());
