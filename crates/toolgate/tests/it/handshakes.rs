@@ -26,21 +26,25 @@ struct Recording {
     messages: Vec<Value>,
 }
 
+/// CW-104
 #[tokio::test]
 async fn claude_code_is_understood() {
     check(include_str!("handshakes/claude-code.json")).await;
 }
 
+/// CW-103
 #[tokio::test]
 async fn claude_desktop_is_understood() {
     check(include_str!("handshakes/claude-desktop.json")).await;
 }
 
+/// CW-105
 #[tokio::test]
 async fn visual_studio_code_is_understood() {
     check(include_str!("handshakes/vscode.json")).await;
 }
 
+/// CW-106
 #[tokio::test]
 async fn cursor_is_understood() {
     check(include_str!("handshakes/cursor.json")).await;
