@@ -14,7 +14,7 @@ async fn filled(home: &Home, records: usize) -> Store {
     store
 }
 
-/// CO-52: what was signed is borne out, and signing twice says nothing new.
+/// What was signed is borne out, and signing twice says nothing new.
 #[tokio::test]
 async fn a_checkpoint_signs_the_head_once() {
     let home = Home::new();
