@@ -116,7 +116,8 @@ impl Gateway {
         drop(known);
         let values = self.raw_items(catalogue, caller, what);
         let items = Arc::new(context::lines(values, &self.settings.redactor));
-        let list = List { generation, at: now, items: Arc::clone(&items) };
+        // From when it was ready: a long list must not be stale before it is first used.
+        let list = List { generation, at: self.clock.now(), items: Arc::clone(&items) };
         let mut known = self.prepared.lists.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= LISTS_MAX {
             known.clear();
