@@ -52,7 +52,7 @@ async fn write(store: &Store, writers: u64, records: u64) -> Outcome<Duration> {
         tasks.spawn(async move {
             for _ in (writer..records).step_by(usize::try_from(writers).unwrap_or(1)) {
                 let closing = Closing { record: record(), claim: None };
-                store.close_record(closing).await.map_err(|fault| fault.to_string())?;
+                store.close_record(&closing).await.map_err(|fault| fault.to_string())?;
             }
             Ok::<(), String>(())
         });

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// One exception: RFC 8785 rounds integers beyond 2^53, and then two account numbers could share a
 /// hash and one approval release both. Such integers are written digit for digit.
 pub fn bytes(value: &Value) -> Vec<u8> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(256);
     write(value, &mut out);
     out
 }
@@ -20,16 +20,26 @@ pub fn bytes(value: &Value) -> Vec<u8> {
 pub enum Field<'v> {
     Value(&'v Value),
     List(&'v [Value]),
+    Text(&'v str),
+    Null,
+    Fields(&'v [(&'v str, Field<'v>)]),
 }
 
 /// The hash of an object given by its fields, as if it were one value; nothing is copied.
 pub fn hash_fields<'v>(fields: impl IntoIterator<Item = (&'v str, Field<'v>)>) -> String {
-    let mut out = Vec::new();
-    object(fields.into_iter().collect(), &mut out, |field, out| match field {
+    let mut out = Vec::with_capacity(512);
+    object(fields.into_iter().collect(), &mut out, write_field);
+    hash_bytes(&out)
+}
+
+fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
+    match field {
         Field::Value(value) => write(value, out),
         Field::List(items) => list(items, out),
-    });
-    hash_bytes(&out)
+        Field::Text(text) => string(text, out),
+        Field::Null => leaf(&(), out),
+        Field::Fields(fields) => object(fields.to_vec(), out, write_field),
+    }
 }
 
 fn write(value: &Value, out: &mut Vec<u8>) {
@@ -100,12 +110,13 @@ pub fn hash_bytes(bytes: &[u8]) -> String {
 
 /// Two hexadecimal digits for each byte.
 pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|nibble| DIGITS.get(usize::from(nibble)).map_or('?', |digit| char::from(*digit)))
-        .collect()
+    let digit = |nibble: u8| char::from(if nibble < 10 { b'0' } else { b'a' - 10 } + nibble);
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
 }
 
 #[cfg(test)]

@@ -18,6 +18,18 @@ pub enum ItemKind {
     Internal,
 }
 
+impl ItemKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Resource => "resource",
+            Self::Prompt => "prompt",
+            Self::Skill => "skill",
+            Self::Internal => "internal",
+        }
+    }
+}
+
 /// The one identity of an item. Every rendered name leads back to it through the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ItemKey {

@@ -8,7 +8,7 @@ use model::{Code, Decision, DecisionAction, Fault};
 use crate::facts::{self, Facts};
 use crate::permit::Permit;
 use crate::question::Question;
-use crate::rules::Rules;
+use crate::rules::{Notes, Rules};
 
 /// What was decided, and the way on.
 #[derive(Debug)]
@@ -29,7 +29,10 @@ pub enum Way {
 
 /// Decides one call.
 pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
-    let ruling = rule(rules, facts.method.action(), facts);
+    let ruling = match rules.for_all() {
+        Some(ruling) => ruling.clone(),
+        None => rule(rules, facts.method.action(), facts),
+    };
     let gate = facts
         .capability
         .filter(|_| !facts.method.only_looks())
@@ -63,11 +66,12 @@ pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
 
 /// Whether the caller may know that this tool exists.
 pub fn may_list(rules: &Rules, facts: &Facts<'_>) -> bool {
-    rule(rules, "list", facts).allowed
+    rules.for_all().map_or_else(|| rule(rules, "list", facts).allowed, |ruling| ruling.allowed)
 }
 
 /// What Cedar said, in our words.
-struct Ruling {
+#[derive(Clone, Debug)]
+pub(crate) struct Ruling {
     allowed: bool,
     reason: String,
     matched: Vec<String>,
@@ -75,9 +79,6 @@ struct Ruling {
 }
 
 fn rule(rules: &Rules, action: &str, facts: &Facts<'_>) -> Ruling {
-    if rules.are_indifferent() {
-        return Ruling::for_all(rules);
-    }
     let asked = match facts::ask(action, facts) {
         Ok(asked) => asked,
         Err(error) => return Ruling::denied(format!("the policy cannot judge this call: {error}")),
@@ -98,7 +99,7 @@ impl Ruling {
 
     /// What rules that look at nothing say: as in Cedar, a `forbid` overrides every `permit`, and
     /// nothing is permitted by nobody.
-    fn for_all(rules: &Rules) -> Self {
+    pub(crate) fn for_all(rules: &Rules) -> Self {
         let of = |effect: Effect| {
             let policies = rules.policies().policies().filter(move |p| p.effect() == effect);
             policies.map(Policy::id).collect::<BTreeSet<_>>()
@@ -115,8 +116,8 @@ impl Ruling {
     }
 
     fn by(rules: &Rules, allowed: bool, matched: &BTreeSet<&PolicyId>) -> Self {
-        let annotation = |key: &str| {
-            matched.iter().find_map(|id| rules.policies().annotation(id, key)).map(str::to_owned)
+        let note = |of: fn(&Notes) -> Option<&String>| {
+            matched.iter().find_map(|id| rules.notes(id).and_then(of)).cloned()
         };
         let default = match (allowed, matched.is_empty()) {
             (true, _) => "a policy permits this call",
@@ -125,8 +126,8 @@ impl Ruling {
         };
         Self {
             allowed,
-            reason: annotation("reason").unwrap_or_else(|| default.to_owned()),
-            gate: annotation("gate"),
+            reason: note(|notes| notes.reason.as_ref()).unwrap_or_else(|| default.to_owned()),
+            gate: note(|notes| notes.gate.as_ref()),
             matched: matched.iter().map(ToString::to_string).collect(),
         }
     }

@@ -12,6 +12,7 @@ use model::{
     ApprovalMode, CallId, Caller, CapClass, DecisionId, Effect, Item, ItemKind, Method, Principal,
     PrincipalKind, Timestamp, canonical,
 };
+use model::canonical::Field;
 use serde_json::{Map, Value, json};
 
 /// What is being asked for, by whom, with what.
@@ -55,17 +56,25 @@ impl Facts<'_> {
 
     /// SHA-256 over everything the policy sees, so that a decision can be compared later.
     pub(crate) fn hash(&self) -> String {
-        canonical::hash(&json!({
-            "principals": self.caller.chain(),
-            "method": self.method.as_str(),
-            "tool": self.item.key,
-            "definition": self.item.full_hash,
-            "capability": self.capability.map(|capability| &capability.capability_id),
-            "class": self.class(),
-            "mode": self.mode(),
-            "effect": self.effect(),
-            "args": self.args,
-        }))
+        let principals: Vec<Value> = self.caller.chain().iter().map(|who| json!(who)).collect();
+        let key = &self.item.key;
+        let tool = [
+            ("upstream", Field::Text(key.upstream.as_str())),
+            ("name", Field::Text(&key.name)),
+            ("kind", Field::Text(key.kind.as_str())),
+        ];
+        let capability = self.capability.map(|capability| capability.capability_id.as_str());
+        canonical::hash_fields([
+            ("principals", Field::List(&principals)),
+            ("method", Field::Text(self.method.as_str())),
+            ("tool", Field::Fields(&tool)),
+            ("definition", Field::Text(&self.item.full_hash)),
+            ("capability", capability.map_or(Field::Null, Field::Text)),
+            ("class", Field::Text(self.class().as_str())),
+            ("mode", Field::Text(self.mode().as_str())),
+            ("effect", Field::Text(self.effect().as_str())),
+            ("args", Field::Value(self.args)),
+        ])
     }
 }
 

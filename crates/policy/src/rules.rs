@@ -1,11 +1,14 @@
 //! A set of Cedar policies, read whole or not at all.
 
+use std::collections::HashMap;
 use std::str::FromStr;
 
 use cedar_policy::{
     ActionConstraint, Policy, PolicyId, PolicySet, PrincipalConstraint, ResourceConstraint,
 };
 use model::canonical;
+
+use crate::decide::Ruling;
 
 /// Everything an upstream offers may be called. The default of profile `dev`.
 const PERMIT_ALL: &str = r#"@id("dev-permit-all")
@@ -23,8 +26,18 @@ pub struct Rules {
     policies: PolicySet,
     hash: String,
     text: String,
-    /// No policy looks at who asks for what, so the answer is the same for all.
-    indifferent: bool,
+    /// What each policy says about itself. Cedar reads the name of an annotation with a parser each
+    /// time it is asked for one.
+    notes: HashMap<PolicyId, Notes>,
+    /// The answer to every request, where no policy looks at who asks for what.
+    for_all: Option<Ruling>,
+}
+
+/// What the annotations of a policy say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Notes {
+    pub(crate) reason: Option<String>,
+    pub(crate) gate: Option<String>,
 }
 
 /// Policy text that cannot be used.
@@ -57,9 +70,18 @@ impl Rules {
         for policy in read.policies() {
             policies.add(named(policy)).map_err(|error| refuse(error.to_string()))?;
         }
-        let indifferent = policies.policies().all(is_indifferent);
+        Ok(Self::of(policies, text))
+    }
+
+    fn of(policies: PolicySet, text: &str) -> Self {
         let hash = canonical::hash_bytes(text.as_bytes());
-        Ok(Self { policies, hash, text: text.to_owned(), indifferent })
+        let notes = policies.policies().map(|policy| (policy.id().clone(), noted(policy)));
+        let notes = notes.collect();
+        let mut rules = Self { policies, hash, text: text.to_owned(), notes, for_all: None };
+        if rules.policies.policies().all(is_indifferent) {
+            rules.for_all = Some(Ruling::for_all(&rules));
+        }
+        rules
     }
 
     pub fn hash(&self) -> &str {
@@ -71,9 +93,13 @@ impl Rules {
         &self.text
     }
 
-    /// Whether every request is ruled the same way, so that none need be put to Cedar.
-    pub(crate) const fn are_indifferent(&self) -> bool {
-        self.indifferent
+    /// How every request is ruled, where none need be put to Cedar.
+    pub(crate) const fn for_all(&self) -> Option<&Ruling> {
+        self.for_all.as_ref()
+    }
+
+    pub(crate) fn notes(&self, policy: &PolicyId) -> Option<&Notes> {
+        self.notes.get(policy)
     }
 
     pub(crate) fn policies(&self) -> &PolicySet {
@@ -82,12 +108,7 @@ impl Rules {
 
     fn built_in(text: &str) -> Self {
         // INVARIANT: the built-in texts are read by a test; without them nothing is permitted.
-        Self::parse("built-in", text).unwrap_or_else(|_| Self {
-            policies: PolicySet::new(),
-            hash: String::new(),
-            text: String::new(),
-            indifferent: true,
-        })
+        Self::parse("built-in", text).unwrap_or_else(|_| Self::of(PolicySet::new(), ""))
     }
 }
 
@@ -97,6 +118,11 @@ fn is_indifferent(policy: &Policy) -> bool {
         && matches!(policy.action_constraint(), ActionConstraint::Any)
         && matches!(policy.resource_constraint(), ResourceConstraint::Any);
     any_scope && !policy.has_non_scope_constraint()
+}
+
+fn noted(policy: &Policy) -> Notes {
+    let note = |key: &str| policy.annotation(key).map(str::to_owned);
+    Notes { reason: note("reason"), gate: note("gate") }
 }
 
 fn named(policy: &Policy) -> Policy {

@@ -6,6 +6,8 @@ use std::time::Duration;
 pub(crate) const QUEUE_MAX: usize = 1_024;
 /// Writes that share one commit.
 pub(crate) const BATCH_MAX: usize = 256;
+/// How often others may run before a batch smaller than the last one is written.
+pub(crate) const GATHER_TURNS: usize = 8;
 /// Connections that read at the same time.
 pub(crate) const READERS_MAX: u32 = 4;
 /// A call that was opened longer ago is no longer running.

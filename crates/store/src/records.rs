@@ -52,10 +52,11 @@ impl Store {
     ///
     /// If the database cannot be written, the caller is told so, and the closing is kept in memory
     /// until [`Store::catch_up`] can write it.
-    pub async fn close_record(&self, closing: Closing) -> Result<(), Fault> {
-        let draft = Draft::new(Phase::Close, self.now(), &closing.record)?;
-        let Closing { record: Record { record_id, .. }, claim } = closing;
-        let closing = ClosingWrite { record_id, claim, draft };
+    pub async fn close_record(&self, closing: &Closing) -> Result<(), Fault> {
+        let Closing { record, claim } = closing;
+        let draft = Draft::new(Phase::Close, self.now(), record)?;
+        let record_id = record.record_id.clone();
+        let closing = ClosingWrite { record_id, claim: claim.clone(), draft };
         self.write_or_return(closing).await.map_err(|unwritten| {
             if let Some(closing) = unwritten.work {
                 self.late().push(closing);

@@ -110,6 +110,27 @@ impl Writer {
     }
 }
 
+/// Whoever was answered with the last batch often comes back at once, and the first of them must not
+/// take a commit for itself: everybody who is ready to run may run before the batch is closed.
+async fn gather(
+    batch: &mut Vec<Box<dyn Item>>,
+    items: &mut mpsc::Receiver<Box<dyn Item>>,
+    former: usize,
+) {
+    let wanted = former.min(limits::BATCH_MAX);
+    for _ in 0..limits::GATHER_TURNS {
+        if batch.len() >= wanted {
+            return;
+        }
+        tokio::task::yield_now().await;
+        while batch.len() < limits::BATCH_MAX
+            && let Ok(item) = items.try_recv()
+        {
+            batch.push(item);
+        }
+    }
+}
+
 /// What the writing task has before it.
 struct Desk {
     /// Absent after a failure, until the next write.
@@ -124,7 +145,10 @@ impl Desk {
     /// Ends when nobody is left who could send.
     async fn work(mut self, mut items: mpsc::Receiver<Box<dyn Item>>) {
         let mut batch = Vec::with_capacity(limits::BATCH_MAX);
+        let mut former = 0;
         while items.recv_many(&mut batch, limits::BATCH_MAX).await > 0 {
+            gather(&mut batch, &mut items, former).await;
+            former = batch.len();
             self.settle(&mut batch).await;
         }
         if let Some(connection) = self.connection.take() {

@@ -116,8 +116,8 @@ pub(super) async fn close(
     let claim = claim_outcome(&mut entry, outcome.as_ref());
     let (result, status, cleared, fault) = match outcome {
         Ok(inspected) => {
-            let (result, status) = result_of(&entry, &inspected);
-            (result, status, inspected.clearing.cleared, None)
+            let (result, status, cleared) = result_of(&entry, inspected);
+            (result, status, cleared, None)
         }
         Err(fault) => {
             let fault = gateway.settings.redactor.fault(fault);
@@ -126,19 +126,21 @@ pub(super) async fn close(
             (failed(&entry, call_status, &fault), status, gateway.refuse(&fault), Some(fault))
         }
     };
-    entry.record.status = status;
-    entry.record.result = Some(result.clone());
-    entry.record.closed_at = Some(gateway.clock.now());
     if gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched {
         let refused = refused(gateway, fault.as_ref());
         return Done { record_id: None, cleared, result: Some(result), fault, refused };
     }
-    let record_id = entry.record.record_id.clone();
-    match gateway.store.close_record(Closing { record: entry.record, claim }).await {
+    entry.record.status = status;
+    entry.record.result = Some(result);
+    entry.record.closed_at = Some(gateway.clock.now());
+    let closing = Closing { record: entry.record, claim };
+    let closed = gateway.store.close_record(&closing).await;
+    let Record { record_id, result, .. } = closing.record;
+    match closed {
         Ok(()) => {
             failpoint::pass("call.closed");
             let refused = refused(gateway, fault.as_ref());
-            Done { record_id: Some(record_id), cleared, result: Some(result), fault, refused }
+            Done { record_id: Some(record_id), cleared, result, fault, refused }
         }
         Err(unrecorded) => {
             let fault = if entry.dispatched { unrecorded.indeterminate() } else { unrecorded };
@@ -170,27 +172,27 @@ fn claim_outcome(entry: &mut Entry, outcome: Result<&Inspected, &Fault>) -> Opti
     Some(ClaimOutcome { scope: claim.scope, key: claim.key, end })
 }
 
-fn result_of(entry: &Entry, inspected: &Inspected) -> (CallResult, RecordStatus) {
-    let clearing = &inspected.clearing;
+fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, Cleared) {
+    let Inspected { clearing, artifacts, outcome, evidence, findings } = inspected;
     let (status, outcome, record_status) = if clearing.cleared.get().is_error {
         (CallStatus::Failed, Outcome::Error, RecordStatus::Failed)
     } else {
-        (CallStatus::Completed, inspected.outcome, RecordStatus::Completed)
+        (CallStatus::Completed, outcome, RecordStatus::Completed)
     };
     let result = CallResult {
         outcome,
-        summary: clearing.summary.clone(),
+        summary: clearing.summary,
         lossy: clearing.lossy,
-        facts: clearing.facts.clone(),
-        artifacts: inspected.artifacts.clone(),
-        views: clearing.views.clone(),
-        result_hash: Some(clearing.result_hash.clone()),
-        evidence: inspected.evidence.clone(),
-        findings: inspected.findings.clone(),
-        cleaning: clearing.cleaning.clone(),
+        facts: clearing.facts,
+        artifacts,
+        views: clearing.views,
+        result_hash: Some(clearing.result_hash),
+        evidence,
+        findings,
+        cleaning: clearing.cleaning,
         ..envelope(entry, status)
     };
-    (result, record_status)
+    (result, record_status, clearing.cleared)
 }
 
 fn failed(entry: &Entry, status: CallStatus, fault: &Fault) -> CallResult {

@@ -1,7 +1,7 @@
 //! Reading a request's body: bounded in size, and in how long it may pause.
 
-use axum::body::Body;
-use axum::response::{IntoResponse, Response};
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use http::StatusCode;

@@ -1,6 +1,7 @@
 //! MCP over HTTP at `/mcp`: one JSON object when there is one answer, a stream when more is said.
 
 mod accept;
+mod carry;
 mod get;
 mod mirror;
 mod post;
@@ -8,12 +9,10 @@ mod stream;
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use http::{HeaderMap, HeaderName, StatusCode};
+use axum_core::extract::Request;
+use axum_core::response::{IntoResponse, Response};
+use http::header::ALLOW;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -39,8 +38,9 @@ pub enum Transport {
 }
 
 /// What the routes share.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Shared {
+    transport: Transport,
     pub(super) mcp: Arc<Mcp>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) mailboxes: Arc<Mailboxes>,
@@ -59,6 +59,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> std::io::Result<()> {
     let shared = Shared {
+        transport,
         sessions: Arc::new(Sessions::new(Arc::clone(&mcp.gateway))),
         mailboxes: Arc::default(),
         mcp: Arc::new(mcp),
@@ -67,39 +68,37 @@ pub async fn serve(
         guard: Arc::new(guard),
     };
     let calls = shared.calls.clone();
-    accept::accept(listener, router(transport, shared), stop).await;
+    accept::accept(listener, Arc::new(shared), stop).await;
     calls.close();
     calls.wait().await;
     Ok(())
 }
 
-fn router(transport: Transport, shared: Shared) -> Router {
-    let routes = match transport {
-        Transport::Streamable => {
-            let endpoint =
-                post(post::post).get(get::get).delete(end_session).fallback(other_method);
-            Router::new().route("/mcp", endpoint)
+/// Host and Origin, before anything else and on every route; then the route.
+async fn answer(shared: Arc<Shared>, request: Request) -> Response {
+    if let Err((status, why)) = shared.guard.check(request.headers()) {
+        return (status, format!("{why}\n")).into_response();
+    }
+    let method = request.method().clone();
+    match (shared.transport, request.uri().path(), method) {
+        (Transport::Streamable, "/mcp", Method::POST) => post::post(shared, request).await,
+        (Transport::Streamable, "/mcp", Method::GET) => get::get(shared, request.headers()).await,
+        (Transport::Streamable, "/mcp", Method::DELETE) => {
+            end_session(&shared, request.headers()).await
         }
-        Transport::LegacySse => {
-            Router::new().route("/sse", get(sse::open)).route("/messages/", post(sse::post))
-        }
-    };
-    routes
-        .route("/healthz", get(async || "ok\n"))
-        .layer(middleware::from_fn_with_state(shared.clone(), check_names))
-        .with_state(shared)
-}
-
-/// Host and Origin, before anything else and on every route.
-async fn check_names(State(shared): State<Shared>, request: Request, next: Next) -> Response {
-    match shared.guard.check(request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err((status, why)) => (status, format!("{why}\n")).into_response(),
+        (Transport::Streamable, "/mcp", _) => only_post(),
+        (Transport::LegacySse, "/sse", Method::GET) => sse::open(shared, request.headers()).await,
+        (Transport::LegacySse, "/sse", _) => only("GET", "open the stream with GET\n"),
+        (Transport::LegacySse, "/messages/", Method::POST) => sse::post(shared, request).await,
+        (Transport::LegacySse, "/messages/", _) => only_post(),
+        (_, "/healthz", Method::GET | Method::HEAD) => "ok\n".into_response(),
+        (_, "/healthz", _) => only("GET,HEAD", "ask with GET\n"),
+        _ => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-async fn end_session(State(shared): State<Shared>, headers: HeaderMap) -> Response {
-    let caller = match authenticate(&shared.mcp.doorkeeper, &headers) {
+async fn end_session(shared: &Shared, headers: &HeaderMap) -> Response {
+    let caller = match authenticate(&shared.mcp.doorkeeper, headers) {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),
     };
@@ -108,17 +107,17 @@ async fn end_session(State(shared): State<Shared>, headers: HeaderMap) -> Respon
             StatusCode::NO_CONTENT.into_response()
         }
         Some(_) => StatusCode::NOT_FOUND.into_response(),
-        None => other_method().await,
+        None => only_post(),
     }
 }
 
-async fn other_method() -> Response {
-    only_post()
+fn only_post() -> Response {
+    only("POST", "send MCP messages with POST\n")
 }
 
-fn only_post() -> Response {
-    (StatusCode::METHOD_NOT_ALLOWED, [("allow", "POST")], "send MCP messages with POST\n")
-        .into_response()
+fn only(methods: &'static str, hint: &'static str) -> Response {
+    let allow = [(ALLOW, HeaderValue::from_static(methods))];
+    (StatusCode::METHOD_NOT_ALLOWED, allow, hint).into_response()
 }
 
 /// A request that ends before its message is looked at.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum_core::body::Body;
+use axum_core::extract::Request;
+use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use gateway::Change;
@@ -35,8 +35,8 @@ struct Mailbox {
     frames: Frames,
 }
 
-pub(super) async fn open(State(shared): State<Shared>, headers: HeaderMap) -> Response {
-    let caller = match authenticate(&shared.mcp.doorkeeper, &headers) {
+pub(super) async fn open(shared: Arc<Shared>, headers: &HeaderMap) -> Response {
+    let caller = match authenticate(&shared.mcp.doorkeeper, headers) {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),
     };
@@ -62,7 +62,7 @@ pub(super) async fn open(State(shared): State<Shared>, headers: HeaderMap) -> Re
     event_stream(Body::from_stream(events))
 }
 
-pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Response {
+pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let caller = match authenticate(&shared.mcp.doorkeeper, &parts.headers) {
         Ok(caller) => caller,

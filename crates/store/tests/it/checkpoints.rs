@@ -9,7 +9,7 @@ use crate::home::{Home, START, closing, completed, opening, record};
 async fn filled(home: &Home, records: usize) -> Store {
     let store = home.open().await;
     for number in 0..records {
-        store.close_record(closing(completed(&format!("{number:03}")))).await.unwrap();
+        store.close_record(&closing(completed(&format!("{number:03}")))).await.unwrap();
     }
     store
 }
@@ -67,13 +67,13 @@ async fn what_is_purged_leaves_a_chain_that_verifies() {
     let home = Home::new();
     let store = filled(&home, 4).await;
     home.clock.advance(Duration::from_hours(48));
-    store.close_record(closing(completed("new"))).await.unwrap();
+    store.close_record(&closing(completed("new"))).await.unwrap();
     let old = store.older_than(START.after(Duration::from_hours(1))).await.unwrap().unwrap();
     assert_eq!((old.upto_seq, old.entries), (4, 4));
     store.purge(old).await.unwrap();
     let report = store.verify_chain().await.unwrap();
     assert_eq!((report.entries, report.purged, report.damage), (1, 4, None));
-    store.close_record(closing(completed("newer"))).await.unwrap();
+    store.close_record(&closing(completed("newer"))).await.unwrap();
     store.checkpoint().await.unwrap();
     let report = store.verify_chain().await.unwrap();
     assert_eq!((report.entries, report.damage), (2, None));
@@ -88,7 +88,7 @@ async fn the_newest_entry_and_running_calls_stay() {
     let home = Home::new();
     let store = filled(&home, 2).await;
     store.open_record(opening(record("running"))).await.unwrap();
-    store.close_record(closing(completed("last"))).await.unwrap();
+    store.close_record(&closing(completed("last"))).await.unwrap();
     let beyond = store.beyond(0).await.unwrap().unwrap();
     assert_eq!(beyond.upto_seq, 2, "the third is running");
     home.clock.advance(Duration::from_hours(3));

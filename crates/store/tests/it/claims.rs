@@ -31,7 +31,7 @@ async fn open(store: &Store, id: &str, claim: Claim) -> Result<Opened, (Code, St
 async fn close(store: &Store, id: &str, end: ClaimEnd) {
     let Claim { scope, key, .. } = claim("a");
     let claim = Some(ClaimOutcome { scope, key, end });
-    store.close_record(Closing { record: completed(id), claim }).await.unwrap();
+    store.close_record(&Closing { record: completed(id), claim }).await.unwrap();
 }
 
 async fn sent(store: &Store, id: &str) -> Result<(), Code> {

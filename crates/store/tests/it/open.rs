@@ -20,7 +20,7 @@ fn chmod(path: &Path, mode: u32) {
 async fn only_the_owner_can_read_a_new_folder() {
     let home = Home::in_folder();
     let store = home.open().await;
-    store.close_record(closing(completed("1"))).await.unwrap();
+    store.close_record(&closing(completed("1"))).await.unwrap();
     assert_eq!(mode(&home.dir()), 0o700);
     assert_eq!(mode(&home.dir().join("artifacts")), 0o700);
     assert_eq!(mode(&home.database()), 0o600);
@@ -126,7 +126,7 @@ async fn many_may_open_a_new_folder_at_once() {
         let home = std::sync::Arc::clone(&home);
         tokio::spawn(async move {
             let store = home.open().await;
-            store.close_record(closing(completed(&number.to_string()))).await.unwrap();
+            store.close_record(&closing(completed(&number.to_string()))).await.unwrap();
         })
     });
     for opened in opening.collect::<Vec<_>>() {

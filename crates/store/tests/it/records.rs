@@ -16,10 +16,10 @@ async fn lines(store: &Store, filter: RecordFilter) -> Vec<String> {
 async fn filled(home: &Home) -> Store {
     let store = home.open().await;
     store.open_record(opening(record("a1"))).await.unwrap();
-    store.close_record(closing(completed("a1"))).await.unwrap();
+    store.close_record(&closing(completed("a1"))).await.unwrap();
     store.open_record(opening(record("a2"))).await.unwrap();
     let fault = Fault::new(Code::PolicyDenied, "not today");
-    store.close_record(closing(refused("b1", fault))).await.unwrap();
+    store.close_record(&closing(refused("b1", fault))).await.unwrap();
     store
 }
 
@@ -49,7 +49,7 @@ async fn an_id_may_be_cut_short_while_it_is_clear() {
     check("a1", Ok(None)).await;
     check("", Ok(None)).await;
     check("%", Ok(None)).await;
-    store.close_record(closing(completed("a11"))).await.unwrap();
+    store.close_record(&closing(completed("a11"))).await.unwrap();
     check("rec_a1", Ok(Some("rec_a1"))).await;
 }
 
@@ -80,10 +80,10 @@ async fn a_list_shows_each_record_once_and_the_newest_first() {
 async fn uses_are_counted_for_one_principal_and_only_where_the_call_went_well() {
     let home = Home::new();
     let store = filled(&home).await;
-    store.close_record(closing(completed("a3"))).await.unwrap();
+    store.close_record(&closing(completed("a3"))).await.unwrap();
     let mut bobs = completed("c1");
     bobs.call.principal_chain = vec![model::Principal::user("bob")];
-    store.close_record(closing(bobs)).await.unwrap();
+    store.close_record(&closing(bobs)).await.unwrap();
     let check = async |principal: &str, expected: &[(&str, u32)]| {
         let uses = store.uses(principal).await.unwrap();
         let uses: Vec<(&str, u32)> =
@@ -113,7 +113,7 @@ async fn an_unresolved_name_is_listed_as_it_was_asked_for() {
     let store = home.open().await;
     let mut unknown = refused("1", Fault::new(Code::ToolNotFound, "no such tool"));
     unknown.call.item_key = None;
-    store.close_record(closing(unknown)).await.unwrap();
+    store.close_record(&closing(unknown)).await.unwrap();
     assert_eq!(store.records(&RecordFilter::default()).await.unwrap()[0].tool, "refund");
 }
 
@@ -124,7 +124,7 @@ async fn everything_is_there_after_reopening() {
     home.clock.advance(Duration::from_hours(1));
     let store = home.open().await;
     assert_eq!(lines(&store, RecordFilter::default()).await.len(), 3);
-    store.close_record(closing(completed("a2"))).await.unwrap();
+    store.close_record(&closing(completed("a2"))).await.unwrap();
     let report = store.verify_chain().await.unwrap();
     assert_eq!((report.entries, report.first_bad), (5, None));
 }
@@ -148,7 +148,7 @@ async fn two_hundred_writers_keep_one_sound_chain() {
             tokio::spawn(async move {
                 let id = number.to_string();
                 assert_eq!(store.open_record(opening(record(&id))).await, Ok(Opened::Fresh));
-                store.close_record(closing(completed(&id))).await.unwrap();
+                store.close_record(&closing(completed(&id))).await.unwrap();
             })
         })
         .collect();
@@ -234,7 +234,7 @@ async fn a_long_chain_is_read_in_pages() {
     let mut writes = tokio::task::JoinSet::new();
     for record in records {
         let store = store.clone();
-        writes.spawn(async move { store.close_record(closing(record)).await });
+        writes.spawn(async move { store.close_record(&closing(record)).await });
     }
     assert!(writes.join_all().await.into_iter().all(|written| written.is_ok()));
     assert_eq!(store.verify_chain().await.unwrap().entries, 600);

@@ -16,7 +16,7 @@ async fn a_log_torn_anywhere_leaves_a_sound_chain() {
     let store = home.open().await;
     for number in 0..4 {
         store.open_record(opening(record(&number.to_string()))).await.unwrap();
-        store.close_record(closing(completed(&number.to_string()))).await.unwrap();
+        store.close_record(&closing(completed(&number.to_string()))).await.unwrap();
     }
     let log = fs::read(home.dir().join("toolgate.db-wal")).unwrap();
     let database = fs::read(home.database()).unwrap();
@@ -37,7 +37,7 @@ async fn a_log_torn_anywhere_leaves_a_sound_chain() {
         assert_eq!(report.damage, None, "{cut:?}");
         assert!(report.entries >= last, "{cut:?}: {} after {last}", report.entries);
         last = report.entries;
-        torn.close_record(closing(completed("after"))).await.unwrap();
+        torn.close_record(&closing(completed("after"))).await.unwrap();
         assert_eq!(torn.verify_chain().await.unwrap().damage, None, "{cut:?}");
         torn.close().await;
     }

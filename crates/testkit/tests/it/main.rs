@@ -21,6 +21,7 @@ mod replicas;
 mod resources;
 mod road;
 mod shutdown;
+mod size;
 mod suite;
 mod wire;
 

@@ -1,25 +1,29 @@
 //! Taking connections: how many, how long a head may take, how long a reader may keep us waiting.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use axum::Router;
+use axum_core::body::Body;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::Shared;
 use crate::limits;
 
 /// Serves every connection until `stop`; then takes no more and lets each finish its request.
-pub(super) async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) {
+pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) {
     let places = Arc::new(Semaphore::new(limits::CONNECTIONS_MAX));
     let leaving = GracefulShutdown::new();
     loop {
@@ -46,7 +50,12 @@ pub(super) async fn accept(listener: TcpListener, router: Router, stop: Cancella
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection keeps its send delay");
         }
-        let service = TowerToHyperService::new(router.clone());
+        let shared = Arc::clone(&shared);
+        // Boxed, so that a connection that waits takes no more room than it must.
+        let service = service_fn(move |request: Request<Incoming>| {
+            let answer = super::answer(Arc::clone(&shared), request.map(Body::new));
+            Box::pin(async move { Ok::<_, Infallible>(answer.await) })
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits::HEADER_TIMEOUT)

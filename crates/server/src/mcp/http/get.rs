@@ -3,9 +3,8 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use gateway::Change;
@@ -23,8 +22,8 @@ use crate::mcp::Mcp;
 use crate::sessions::{StreamPlace, Visit};
 
 /// Without a session there is nobody to tell anything: 2026-07-28 clients listen with a request.
-pub(super) async fn get(State(shared): State<Shared>, headers: HeaderMap) -> Response {
-    let caller = match authenticate(&shared.mcp.doorkeeper, &headers) {
+pub(super) async fn get(shared: Arc<Shared>, headers: &HeaderMap) -> Response {
+    let caller = match authenticate(&shared.mcp.doorkeeper, headers) {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),
     };

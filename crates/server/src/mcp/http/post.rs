@@ -2,27 +2,28 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum_core::body::Body;
+use axum_core::extract::Request;
+use axum_core::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use model::{Caller, Client, Fault};
 use protocol::{Ask, Id, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::carry::Carried;
 use super::stream::{Stream, stream};
 use super::{SESSION, Shared, VERSION, mirror, refuse};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::mcp::{Outlet, body};
-use crate::reply::{self, Said};
+use crate::reply;
 use crate::sessions::Visit;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-pub(super) async fn post(State(shared): State<Shared>, request: Request) -> Response {
+pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
     let caller = match authenticate(&shared.mcp.doorkeeper, &headers) {
@@ -155,13 +156,15 @@ async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Respons
     // Whichever comes first decides the form; neither arm loses what the other would have brought.
     tokio::select! {
         biased;
-        Some(frame) = news.recv() => Ok(stream(Stream { first: frame, news, answer, cancel_on_close })),
+        Some(first) = news.recv() => {
+            Ok(stream(Stream { first, news, answer: answer.let_go(), cancel_on_close }))
+        }
         said = &mut answer => {
             if let Some(guard) = cancel_on_close {
                 guard.disarm();
             }
             Ok(said.map_or_else(
-                |_gone| broken_off(),
+                broken_off,
                 |said| json(reply::status(revision, said.error_code), said.bytes),
             ))
         }
@@ -171,27 +174,22 @@ async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Respons
 /// A request under way: what it says on the way, what it comes to, and how to call it off.
 struct Started {
     news: mpsc::Receiver<Vec<u8>>,
-    answer: oneshot::Receiver<Said>,
+    answer: Carried,
     cancel: CancellationToken,
 }
 
-/// Runs a request as a task of its own, so that a client that goes away leaves it to its end and
-/// its record. Whether going away also cancels it is for the caller to say.
+/// Begins a request. A client that goes away leaves it to its end and its record; whether going
+/// away also cancels it is for the caller to say.
 fn start(shared: &Shared, visit: Visit, request: Asked) -> Result<Started, Refusal> {
     let underway = enter(&visit, &request.id)?;
     let cancel = underway.cancel.clone();
     let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
-    let (done, answer) = oneshot::channel();
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
-    shared.calls.spawn(async move {
+    let answer = shared.calls.track_future(async move {
         let outlet = Outlet { cancel: underway.cancel.clone(), stop, frames };
-        let said = mcp.answer(&visit, request, &outlet).await;
-        drop(underway);
-        if done.send(said).is_err() {
-            tracing::debug!("an answer found no client");
-        }
+        mcp.answer(&visit, request, &outlet).await
     });
-    Ok(Started { news, answer, cancel })
+    Ok(Started { news, answer: Carried::new(answer), cancel })
 }
 
 /// Several messages in one array, as 2025-03-26 allows: all answers in one array.
@@ -210,7 +208,7 @@ async fn batch(
             Err(refusal) => answers.push(reply::refusal(&refusal)),
             Ok(Incoming::Request(request)) => {
                 let started = start(shared, visit.clone(), *request)?;
-                let Ok(said) = started.answer.await else { return Ok(broken_off()) };
+                let Some(said) = started.answer.await else { return Ok(broken_off()) };
                 answers.push(said.bytes);
             }
             Ok(Incoming::Cancelled { id }) => visit.running.cancel(&id),

@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 
-use axum::body::Body;
-use axum::response::Response;
+use axum_core::body::Body;
+use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use http::HeaderValue;
