@@ -102,7 +102,7 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
     let agent = call.principal_chain.get(1).filter(|next| next.kind == PrincipalKind::Agent);
     let client = agent.map(|agent| agent.id.clone());
     let caller = Caller { session: call.session_id.clone(), client, ..Caller::new(principal) };
-    let (method, params) = (method(tool), serde_json::Map::new());
+    let (method, params) = (method(record, tool), serde_json::Map::new());
     let facts = Facts {
         method: &method,
         params: &params,
@@ -118,8 +118,11 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
     Some(decide(rules, &facts).decision)
 }
 
-/// What was done to the item. Records do not tell a look at a task from the call that began it.
-fn method(tool: &KnownTool) -> Method {
+/// What was done to the item. Early records say it only by the item's kind.
+fn method(record: &Record, tool: &KnownTool) -> Method {
+    if let Some(name) = &record.call.method {
+        return Method::named(name, tool.item.kind);
+    }
     match tool.item.kind {
         ItemKind::Resource => Method::ReadResource,
         ItemKind::Prompt => Method::GetPrompt,

@@ -32,6 +32,9 @@ pub struct Call {
     pub trace_id: TraceId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
+    /// What was asked for, where it was not the call of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
     /// The name the caller used, whatever rendering it was.
     pub asked_name: String,
     /// Absent while the name is not resolved, and for ever if it never was.

@@ -42,6 +42,21 @@ impl Method {
         }
     }
 
+    /// The method of this name, done to an item of this kind.
+    pub fn named(name: &str, kind: ItemKind) -> Self {
+        match name {
+            "tools/call" => Self::CallTool,
+            "resources/read" => Self::ReadResource,
+            "prompts/get" => Self::GetPrompt,
+            "completion/complete" => Self::Complete(kind),
+            "tasks/get" => Self::Task(TaskVerb::Get),
+            "tasks/result" => Self::Task(TaskVerb::Result),
+            "tasks/update" => Self::Task(TaskVerb::Update),
+            "tasks/cancel" => Self::Task(TaskVerb::Cancel),
+            other => Self::Other(other.to_owned()),
+        }
+    }
+
     /// The kind of item this is done to.
     pub const fn kind(&self) -> ItemKind {
         match self {
@@ -117,6 +132,7 @@ mod tests {
     fn each_method_has_its_word_in_policy() {
         let check = |method: Method, action: &str, only_looks: bool| {
             assert_eq!((method.action(), method.only_looks()), (action, only_looks), "{method:?}");
+            assert_eq!(Method::named(method.as_str(), method.kind()), method);
         };
         check(Method::CallTool, "call", false);
         check(Method::ReadResource, "read", true);

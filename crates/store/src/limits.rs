@@ -6,8 +6,10 @@ use std::time::Duration;
 pub(crate) const QUEUE_MAX: usize = 1_024;
 /// Writes that share one commit.
 pub(crate) const BATCH_MAX: usize = 256;
-/// How often others may run before a batch smaller than the last one is written.
-pub(crate) const GATHER_TURNS: usize = 8;
+/// Writes that are waited for before a batch is written.
+pub(crate) const GATHER_MAX: usize = 32;
+/// How long they are waited for, while others write too.
+pub(crate) const GATHER_WAIT: Duration = Duration::from_millis(1);
 /// Connections that read at the same time.
 pub(crate) const READERS_MAX: u32 = 4;
 /// A call that was opened longer ago is no longer running.

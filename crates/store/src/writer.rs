@@ -110,23 +110,30 @@ impl Writer {
     }
 }
 
-/// Whoever was answered with the last batch often comes back at once, and the first of them must not
-/// take a commit for itself: everybody who is ready to run may run before the batch is closed.
+/// Whoever was answered with the last batch often comes back soon, and the first of them must not
+/// take a commit for itself. Where the last batch had one item nobody is waited for.
 async fn gather(
     batch: &mut Vec<Box<dyn Item>>,
     items: &mut mpsc::Receiver<Box<dyn Item>>,
     former: usize,
 ) {
-    let wanted = former.min(limits::BATCH_MAX);
-    for _ in 0..limits::GATHER_TURNS {
-        if batch.len() >= wanted {
-            return;
-        }
-        tokio::task::yield_now().await;
-        while batch.len() < limits::BATCH_MAX
-            && let Ok(item) = items.try_recv()
-        {
-            batch.push(item);
+    let wanted = former.saturating_mul(2).min(limits::GATHER_MAX);
+    if former < 2 || batch.len() >= wanted {
+        return;
+    }
+    let patience = tokio::time::sleep(limits::GATHER_WAIT);
+    let mut patience = std::pin::pin!(patience);
+    while batch.len() < wanted {
+        let room = wanted - batch.len();
+        // Neither arm loses anything: what was received is in the batch.
+        tokio::select! {
+            biased;
+            received = items.recv_many(batch, room) => {
+                if received == 0 {
+                    return;
+                }
+            }
+            () = &mut patience => return,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Stage 8: a question becomes a permit only through a human's answer.
 
+use context::without_secrets;
 use model::Fault;
 use policy::{Permit, Way};
 
@@ -21,7 +22,10 @@ pub(super) async fn approve(
         Way::Ask(question) => question,
     };
     let now = gateway.clock.now();
-    let approval = gateway.store.ask(question.put(now, gateway.settings.approval_ttl)).await?;
+    let mut asked = question.put(now, gateway.settings.approval_ttl);
+    // Whoever answers sees what is asked, but no secret in it; the hash is over what will be sent.
+    asked.args = without_secrets(&asked.args, &gateway.settings.redactor).0;
+    let approval = gateway.store.ask(asked).await?;
     entry.record.approval_id = Some(approval.approval_id.clone());
     question.answered(&approval, now)
 }

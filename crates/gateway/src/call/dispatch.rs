@@ -60,7 +60,7 @@ pub(super) async fn dispatch(
         Ok(answer) => {
             failpoint::pass("call.answered");
             keep::answer(gateway, &answer, entry);
-            entry.answer = entry.claim.is_some().then(|| answer.clone());
+            keep::for_repeats(gateway, &answer, entry);
             Ok(answer)
         }
         Err(fault) => Err(doubtful(fault, admitted.permit.effect().is_write())),

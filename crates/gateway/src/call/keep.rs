@@ -22,6 +22,19 @@ pub(super) fn answer(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
     if unrecorded || answer_weight(answer, max) > max {
         return;
     }
+    let (kept, redacted) = clean(gateway, answer);
+    entry.record.answer = Some(kept);
+    entry.record.redacted |= redacted;
+}
+
+/// The answer for whoever sends the same key again, who may read no secret in it either.
+pub(super) fn for_repeats(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
+    entry.answer = entry.claim.is_some().then(|| clean(gateway, answer).0);
+}
+
+/// The answer without its secrets, and whether there were any. Without any it stays as its upstream
+/// wrote it, to the digit.
+fn clean(gateway: &Gateway, answer: &Answer) -> (Answer, bool) {
     let mut redacted = false;
     let mut keep = |value: &Value| {
         let (kept, found) = without_secrets(value, &gateway.settings.redactor);
@@ -36,9 +49,7 @@ pub(super) fn answer(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
         bare: answer.bare,
         written: None,
     };
-    // Without secrets it stays as its upstream wrote it, to the digit.
-    entry.record.answer = Some(if redacted { kept } else { answer.clone() });
-    entry.record.redacted |= redacted;
+    if redacted { (kept, true) } else { (answer.clone(), false) }
 }
 
 fn answer_weight(answer: &Answer, max: usize) -> usize {

@@ -58,6 +58,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
             .as_ref()
             .map_or_else(|| TraceId::fresh(now), TraceId::from_string),
         session_id: request.caller.session.clone(),
+        method: (!request.method.is_tool_call()).then(|| request.method.as_str().to_owned()),
         asked_name: model::fault::one_line(&request.name, 256),
         item_key: None,
         capability_id: None,

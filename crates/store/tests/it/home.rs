@@ -158,6 +158,7 @@ fn call(id: &str) -> Call {
         run_id: RunId::from_string("run_1"),
         trace_id: TraceId::from_string("0af7651916cd43dd8448eb211c80319c"),
         session_id: None,
+        method: None,
         asked_name: "refund".to_owned(),
         item_key: Some(ItemKey {
             upstream: UpstreamName::from_string("payments"),

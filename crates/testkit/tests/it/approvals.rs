@@ -118,3 +118,16 @@ async fn of_many_calls_one_yes_releases_one() {
     }
     assert_eq!((made, recorder.count()), (1, 1));
 }
+
+/// The question shows no secret, and the call that it releases still carries it.
+#[tokio::test]
+async fn a_question_shows_no_secret() {
+    let (recorder, world) = bank().await;
+    let args = json!({"amount": 5, "password": "hunter2x-Tr0ub4dor9"});
+    let first = world.call("pay", args.clone()).await;
+    let asked = world.gateway.approvals(Some(ApprovalState::Pending)).await.unwrap();
+    assert_eq!(asked[0].args, json!({"amount": 5, "password": "[redacted]"}));
+    world.approve(&first).await;
+    assert_eq!(code(&world.call("pay", args.clone()).await), None);
+    assert_eq!(recorder.calls()[0].args, args);
+}

@@ -180,3 +180,22 @@ async fn a_call_in_flight_is_waited_for() {
     assert_eq!(second.cleared, first.cleared);
     assert_eq!(recorder.count(), 1);
 }
+
+/// A secret that a tool returns is not kept for repeats, and nowhere in the data folder.
+#[tokio::test]
+async fn the_stored_answer_holds_no_secret() {
+    let (recorder, world) = bank(Script::Echo).await;
+    let secret = "hunter2x-Tr0ub4dor9";
+    let args = json!({"key": "k1", "password": secret});
+    let first = world.call("pay", args.clone()).await;
+    let second = world.call("pay", args).await;
+    assert!(second.result.unwrap().deduplicated);
+    assert_eq!(second.cleared, first.cleared);
+    assert_eq!(recorder.calls()[0].args["password"], secret);
+    for file in std::fs::read_dir(world.data_dir()).unwrap() {
+        let path = file.unwrap().path();
+        let Ok(bytes) = std::fs::read(&path) else { continue };
+        let held = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert!(!held, "{}", path.display());
+    }
+}
