@@ -22,7 +22,7 @@ pub enum Field<'v> {
     List(&'v [Value]),
     Text(&'v str),
     Null,
-    Fields(&'v [(&'v str, Field<'v>)]),
+    Fields(&'v [(&'v str, Self)]),
 }
 
 /// The hash of an object given by its fields, as if it were one value; nothing is copied.

@@ -1,5 +1,7 @@
 //! Killing the real binary at any moment, and looking at what is left.
 //!
+//! On PostgreSQL two gates work at once and one of them dies; the other must go on.
+//!
 //! A ledger outside the gate notes every effect. After each death: every acknowledged call has its
 //! record, every effect has an opening entry, no key has two effects, and the chain verifies.
 
@@ -8,6 +10,7 @@ mod dice;
 mod gate;
 mod ledger;
 mod round;
+mod twin;
 
 use std::path::PathBuf;
 

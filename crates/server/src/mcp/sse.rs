@@ -35,7 +35,7 @@ struct Mailbox {
     frames: Frames,
 }
 
-pub(super) async fn open(shared: Arc<Shared>, headers: &HeaderMap) -> Response {
+pub(super) fn open(shared: &Shared, headers: &HeaderMap) -> Response {
     let caller = match authenticate(&shared.mcp.doorkeeper, headers) {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),

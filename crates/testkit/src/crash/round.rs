@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::client::{Heard, call};
 use super::gate::{Ending, Gate};
+use super::twin::Twin;
 use super::{Dice, Ledger, Plan};
 
 const WORKERS: u64 = 8;
@@ -101,12 +102,16 @@ impl Desk {
 
     pub async fn play(&mut self, round: u64, dice: &mut Dice) -> Result<Score, String> {
         let ending = ending(dice);
+        let twin = match self.store.url {
+            Some(_) => Some(Twin::start(&self.toolgate, &self.config_path()).await?),
+            None => None,
+        };
         let gate = self.start(&ending).await?;
         let mut score = Score::default();
         if gate.address.is_empty() {
             gate.kill().await?;
         } else {
-            self.work(round, gate, &ending, &mut score).await?;
+            self.work(round, gate, twin, &ending, &mut score).await?;
         }
         score.deaths = 1;
         self.look(&format!("{}-{round}-", self.name), &mut score).await?;
@@ -158,6 +163,7 @@ impl Desk {
         &mut self,
         round: u64,
         gate: Gate,
+        twin: Option<Twin>,
         ending: &Ending,
         score: &mut Score,
     ) -> Result<(), String> {
@@ -167,11 +173,13 @@ impl Desk {
         };
         let mut callers = JoinSet::new();
         for worker in 0..WORKERS {
-            let (address, name) = (gate.address.clone(), self.name);
+            // Two workers share each key, so that the same call comes twice: at two gates, if there
+            // are two.
+            let second = twin.as_ref().filter(|_| worker % 2 == 1).map(Twin::address);
+            let (address, name) = (second.unwrap_or(&gate.address).to_owned(), self.name);
             callers.spawn(async move {
                 let mut heard = Vec::new();
                 for number in 0.. {
-                    // Two workers share each key, so that the same call comes twice.
                     let key = format!("{name}-{round}-{}-{number}", worker / 2);
                     let answer = call(&address, "pay", json!({"key": key})).await;
                     let silent = answer == Heard::Nothing;
@@ -183,13 +191,19 @@ impl Desk {
                 heard
             });
         }
+        let survivor = format!("{}-{round}-survivor", self.name);
         let death = async {
             tokio::time::sleep(life).await;
-            gate.kill().await
+            gate.kill().await?;
+            match twin {
+                Some(twin) => twin.goes_on(&survivor).await.map(|()| Some(survivor)),
+                None => Ok(None),
+            }
         };
         let restarted = self.restart_database(life / 2);
         let (heard, died, restarted) = tokio::join!(callers.join_all(), death, restarted);
-        died.and(restarted)?;
+        restarted?;
+        self.acknowledged.extend(died?);
         for (key, heard) in heard.into_iter().flatten() {
             match heard {
                 Heard::Ok => {
