@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use context::Cleared;
 use model::fault::WireError;
-use model::{CallResult, Caller, Client, Fault, Method, RecordId};
+use model::{CallResult, Caller, Client, Fault, Method, Principal, PrincipalKind, RecordId};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -133,6 +133,16 @@ impl Gateway {
         let mut entry = record::open(self, &request);
         let outcome = self.road(&request, &watch, &mut entry).await;
         Box::pin(record::close(self, entry, outcome)).await
+    }
+
+    /// Puts on record something the operator did that is no call, as `what` and its particulars.
+    pub async fn note(&self, what: &str, particulars: Value) -> Result<RecordId, Fault> {
+        let gate = Principal { kind: PrincipalKind::Automation, ..Principal::user("toolgate") };
+        let request = CallRequest {
+            method: Method::Other(what.to_owned()),
+            ..CallRequest::new(Caller::new(gate), what, particulars)
+        };
+        Box::pin(record::note(self, &request)).await
     }
 
     async fn road(

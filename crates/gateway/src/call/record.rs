@@ -108,6 +108,18 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
     entry
 }
 
+/// Puts on record what is no call, and so has neither a decision nor a result.
+pub(super) async fn note(gateway: &Gateway, request: &CallRequest) -> Result<RecordId, Fault> {
+    let record = Record {
+        status: RecordStatus::Completed,
+        closed_at: Some(gateway.clock.now()),
+        ..open(gateway, request).record
+    };
+    let closing = Closing { record, claim: None };
+    gateway.store.close_record(&closing).await?;
+    Ok(closing.record.record_id)
+}
+
 /// Closes the record and lets the answer go only once the closing is durable.
 pub(super) async fn close(
     gateway: &Gateway,

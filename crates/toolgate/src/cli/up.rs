@@ -37,12 +37,16 @@ pub(super) async fn listen(
     transport: Transport,
     insecure: bool,
 ) -> Result<(), CliError> {
-    refuse_open_door(config, insecure)?;
+    let door = check_door(config, insecure)?;
     let listener = bind(config, transport).await?;
     let bound = listener.local_addr()?;
     let url = url(bound, transport);
     let data = Context::data_folder(config)?;
     let gate = assemble::gate(config, transport, &data, &url).await?;
+    if door == Door::Open {
+        let particulars = json!({"insecure_no_auth": true, "host": config.host.as_str()});
+        gate.gateway.note("gate/start", particulars).await?;
+    }
     let stop = stop::on_signal()?;
     announce(context, config, &gate, &url, &data.display().to_string())?;
     let served = server::serve(
@@ -99,17 +103,25 @@ where
     Ok(served?)
 }
 
-/// Whoever can reach a port that is not local must show who they are (C14, CW-115).
-fn refuse_open_door(config: &Config, insecure: bool) -> Result<(), CliError> {
+/// Whether other machines can come in without showing who they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Guarded,
+    Open,
+}
+
+/// Whoever can reach a port that is not local must show who they are, unless the operator says
+/// otherwise, which is put on record (C14, CW-115).
+fn check_door(config: &Config, insecure: bool) -> Result<Door, CliError> {
     if config.is_loopback() || !config.auth.tokens.is_empty() {
-        return Ok(());
+        return Ok(Door::Guarded);
     }
     if insecure {
         tracing::warn!(
             host = config.host.as_str(),
             "listening without authentication: anybody who can reach this address may call tools"
         );
-        return Ok(());
+        return Ok(Door::Open);
     }
     let message = format!(
         "`{}` can be reached from other machines, and no one would have to authenticate",

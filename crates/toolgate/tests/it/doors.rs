@@ -107,6 +107,23 @@ fn an_open_door_is_refused() {
     assert!(!home.data().exists(), "nothing was begun");
 }
 
+/// CW-120, C14: whoever opens the door leaves a record of it; pages elsewhere are still told nothing.
+#[tokio::test]
+async fn an_open_door_is_put_on_record() {
+    let home = Home::new();
+    let flags = ["up", "--host", "0.0.0.0", "--port", "0", "--insecure-no-auth"];
+    let (gate, said) = home.listen(&flags).await;
+    let url = said["url"].as_str().unwrap().replace("0.0.0.0", "127.0.0.1");
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let page = web::post(&url, &[], &ping).await;
+    assert_eq!(page.status, 200, "{}", page.body);
+    assert!(!page.headers.keys().any(|name| name.as_str().starts_with("access-control")));
+    gate.interrupt();
+    assert_eq!(gate.end().await.code(), Some(0));
+    let listed = home.json(&["records", "list"]).to_string();
+    assert!(listed.contains("gate/start") && listed.contains("automation:toolgate"), "{listed}");
+}
+
 #[tokio::test]
 async fn a_token_opens_the_door_and_nothing_else_does() {
     let home = Home::new();
