@@ -140,3 +140,23 @@ fn products(cells: &[i8], needle: &[i16]) -> i32 {
     let products = cells.iter().zip(needle).map(|(a, b)| i32::from(*a) * i32::from(*b));
     products.fold(0_i32, i32::wrapping_add)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_dot_product_of_any_length_is_the_plain_sum(
+            cells in prop::collection::vec((any::<i8>(), -1_000_i16..1_000), 0..300),
+        ) {
+            let (a, b): (Vec<i8>, Vec<i16>) = cells.iter().copied().unzip();
+            let sum: i64 = cells.iter().map(|(a, b)| i64::from(*a) * i64::from(*b)).sum();
+            #[expect(clippy::cast_precision_loss, reason = "the dot product rounds the same way")]
+            let sum = sum as f32;
+            prop_assert_eq!(dot(&a, &b).to_bits(), sum.to_bits());
+        }
+    }
+}

@@ -11,8 +11,8 @@ use crate::doc::{Doc, FIELDS, head};
 use crate::embed::{Vectors, embed};
 use crate::limits;
 use crate::names::{Name, names_of};
-use crate::table::Table;
 use crate::rank::at;
+use crate::table::Table;
 use crate::words::{each_word, is_filler, lower_parts, spaced, stem};
 
 /// Documents read once, to be put into an index together with others.
@@ -47,10 +47,10 @@ pub(crate) struct Posting {
 }
 
 /// In the order of `Field::ALL`.
-const WEIGHTS: [f32; FIELDS] = [2.0, 2.0, 1.0, 2.0, 0.5, 0.5];
+const WEIGHTS: [f32; FIELDS] = [1.75, 2.0, 1.0, 2.0, 0.5, 0.7];
 /// Words a field has when it is terse; more words and each counts less.
 const TERSE: [f32; FIELDS] = [1.05, 0.45, 6.6, 0.9, 1.2, 7.5];
-const LENGTH_MATTERS: f32 = 0.6;
+const LENGTH_MATTERS: f32 = 0.65;
 const SATURATION: f32 = 1.2;
 const NAME_MEANS: f32 = 1.25;
 const NAMESPACE_MEANS: f32 = 1.5;

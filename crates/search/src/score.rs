@@ -165,12 +165,18 @@ pub(crate) fn places_of<'i>(index: &'i Index, words: &[Word]) -> Places<'i> {
     words.iter().map(senses).collect()
 }
 
-/// The share of a document's name that the query says, times what that is worth.
+/// The share of a document's name that the query says, and the neighbouring words of the query that
+/// both stand in it, times what that is worth.
 pub(crate) fn coverage(index: &Index, places: &Places<'_>, doc: u32) -> f32 {
-    const COVERED: f32 = 0.095;
-    let said: f32 = places.iter().map(|senses| in_name(senses, doc)).sum();
+    const COVERED: f32 = 0.08;
+    const PAIR: f32 = 0.025;
+    const PAIRS_MAX: usize = 2;
+    let said: Vec<f32> = places.iter().map(|senses| in_name(senses, doc)).collect();
+    let pairs = said.windows(2).filter(|pair| pair.iter().all(|said| *said > 0.0)).count();
     let label = usize::try_from(doc).ok().and_then(|doc| index.label(doc));
-    label.map_or(0.0, |label| COVERED * (said / label.name_words.max(1.0)).min(1.0))
+    let words = label.map_or(1.0, |label| label.name_words.max(1.0));
+    let share = said.iter().fold(0.0, |sum, said| sum + said) / words;
+    COVERED * share.min(1.0) + PAIR * real(pairs.min(PAIRS_MAX))
 }
 
 fn in_name(senses: &[(f32, &[Posting])], doc: u32) -> f32 {
@@ -185,7 +191,7 @@ fn in_name(senses: &[(f32, &[Posting])], doc: u32) -> f32 {
 /// a name half remembered is a matter of words.
 fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32 {
     const SMALL: f32 = 1.8;
-    const PER_TENFOLD: f32 = 0.1;
+    const PER_TENFOLD: f32 = 0.2;
     const FLOOR: f32 = 0.4;
     let tenfolds =
         crate::log::ln(f64::from(real(count.max(100))) / 100.0) / std::f64::consts::LN_10;
@@ -221,3 +227,6 @@ fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<f32> {
     }
     lifts
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,7 +88,8 @@ impl Vocabulary {
         let mut rest = text;
         while rows.len() < limits::TOKENS_MAX && !rest.is_empty() {
             let end = rest.bytes().position(|byte| !byte.is_ascii_alphanumeric());
-            let (word, after) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or_default();
+            let (word, after) =
+                rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or_default();
             if word.bytes().any(|byte| byte.is_ascii_uppercase()) {
                 lower.clear();
                 lower.push_str(word);

@@ -27,7 +27,7 @@ impl Earned {
 /// against all alone, a long query would leave words no say.
 pub(super) fn by_words(index: &Index, sight: &Sight, words: &[Word], count: usize) -> Earned {
     /// Keeps a single common word from counting as a whole answer.
-    const DOUBT: f32 = 2.0;
+    const DOUBT: f32 = 3.0;
     const MOST_MIN: f32 = 0.5;
     let mut earned = vec![0.0; index.len()];
     let mut best = Vec::new();
