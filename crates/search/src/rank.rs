@@ -54,7 +54,7 @@ pub struct Ranking {
     pub fits: bool,
 }
 
-/// Of queries nothing answers, two in three fall below; of those with an answer, one in fifteen.
+/// Of queries nothing answers, nearly two in three fall below; of those with an answer, one in sixteen.
 /// `bench search` has the curve.
 pub(crate) const FITS_MIN: f32 = 0.28;
 /// Documents that are looked at more closely.
