@@ -36,10 +36,14 @@ impl Vectors {
         self.dims
     }
 
-    /// The cosine of every document with the query, in order.
-    pub(crate) fn cosines<'a>(&'a self, needle: &'a Needle) -> impl Iterator<Item = f32> + 'a {
-        let rows = self.cells.chunks_exact(self.dims.max(1)).zip(&self.scales);
-        rows.map(|(cells, scale)| dot(cells, &needle.cells) * scale * needle.scale)
+    /// Each document's cells with what one is worth, in order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&[i8], f32)> {
+        self.cells.chunks_exact(self.dims.max(1)).zip(self.scales.iter().copied())
+    }
+
+    /// The cosine of one document with the query.
+    pub(crate) fn cosine(&self, doc: usize, needle: &Needle) -> f32 {
+        self.get(doc).map_or(0.0, |row| needle.cosine(row))
     }
 
     /// The cosine of one of these with one of others.
@@ -70,8 +74,8 @@ impl Needle {
         Self { cells, scale: largest / steps }
     }
 
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.scale <= 0.0
+    pub(crate) fn cosine(&self, (cells, scale): (&[i8], f32)) -> f32 {
+        dot(cells, &self.cells) * scale * self.scale
     }
 }
 
@@ -118,10 +122,41 @@ fn largest(vector: &[f32]) -> f32 {
     vector.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()))
 }
 
-/// The plainest loop was also the fastest of five that were measured.
+/// In runs of one known length, which the compiler turns into a few wide instructions each; of the
+/// lengths that were measured this one came out best.
 #[expect(clippy::cast_precision_loss, reason = "a float's rounding is the same everywhere")]
 fn dot(cells: &[i8], needle: &[i16]) -> f32 {
-    let products = cells.iter().zip(needle).map(|(a, b)| i32::from(*a) * i32::from(*b));
+    let ((a, a_rest), (b, b_rest)) = (cells.as_chunks::<32>(), needle.as_chunks::<32>());
+    let mut sum = 0_i32;
+    for (a, b) in a.iter().zip(b) {
+        sum = sum.wrapping_add(products(a, b));
+    }
     // INVARIANT: `steps` keeps the sum within 32 bits.
-    products.fold(0_i32, i32::wrapping_add) as f32
+    sum.wrapping_add(products(a_rest, b_rest)) as f32
+}
+
+#[inline]
+fn products(cells: &[i8], needle: &[i16]) -> i32 {
+    let products = cells.iter().zip(needle).map(|(a, b)| i32::from(*a) * i32::from(*b));
+    products.fold(0_i32, i32::wrapping_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_dot_product_of_any_length_is_the_plain_sum(
+            cells in prop::collection::vec((any::<i8>(), -1_000_i16..1_000), 0..300),
+        ) {
+            let (a, b): (Vec<i8>, Vec<i16>) = cells.iter().copied().unzip();
+            let sum: i64 = cells.iter().map(|(a, b)| i64::from(*a) * i64::from(*b)).sum();
+            #[expect(clippy::cast_precision_loss, reason = "the dot product rounds the same way")]
+            let sum = sum as f32;
+            prop_assert_eq!(dot(&a, &b).to_bits(), sum.to_bits());
+        }
+    }
 }

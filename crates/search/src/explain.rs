@@ -50,9 +50,8 @@ fn explanation(
     doc: u32,
 ) -> Explanation {
     let Weighed { reading, scores, .. } = weighed;
-    let part = |values: &[f32]| values.get(at(doc)).copied().unwrap_or_default();
-    let from_words = scores.lean * part(&scores.words) / (1.0 + scores.lean);
-    let from_meaning = part(&scores.meaning).max(0.0) / (1.0 + scores.lean);
+    let from_words = scores.lean * scores.words(doc) / (1.0 + scores.lean);
+    let from_meaning = scores.meaning(index, doc).max(0.0) / (1.0 + scores.lean);
     let (from_names, from_use) = (scores.named(doc), used(ask, doc));
     let rest = score - from_words - from_meaning - from_names - from_use;
     Explanation {

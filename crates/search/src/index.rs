@@ -131,13 +131,14 @@ impl Index {
         run.and_then(|(start, end)| self.inner.postings.get(start..end)).unwrap_or_default()
     }
 
-    /// The cosine of every document with a query by the built-in table, in order.
-    pub(crate) fn cosines(&self, needle: &Needle) -> Vec<f32> {
-        let mut all = Vec::with_capacity(self.len());
-        for (_, part) in &self.inner.parts {
-            all.extend(part.vectors.cosines(needle));
-        }
-        all
+    /// The built-in table's vectors of each part, with the position of its first document.
+    pub(crate) fn vectors(&self) -> impl Iterator<Item = (usize, &Vectors)> {
+        self.inner.parts.iter().map(|(first, part)| (*first, &part.vectors))
+    }
+
+    /// The cosine of a document with a query by the built-in table.
+    pub(crate) fn cosine(&self, doc: usize, needle: &Needle) -> f32 {
+        self.part_of(doc).map_or(0.0, |(part, own)| part.vectors.cosine(own, needle))
     }
 
     pub(crate) fn label(&self, doc: usize) -> Option<&Label> {

@@ -97,7 +97,15 @@ pub(crate) fn is_identifier(word: &str) -> bool {
 }
 
 fn squash(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars().filter(|c| c.is_alphanumeric()) {
+        if c.is_ascii() {
+            text.push(c.to_ascii_lowercase());
+        } else {
+            text.extend(c.to_lowercase());
+        }
+    }
+    text
 }
 
 fn get<'a>(names: &'a Said, name: &str) -> &'a [u32] {

@@ -21,7 +21,7 @@ pub(crate) fn from_outside(index: &Index, sight: &Sight, vector: &[f32]) -> Opti
         return None;
     }
     let needle = Needle::new(&unit(vector.to_vec()));
-    let mut cosines: Vec<f32> = outside.cosines(&needle).collect();
+    let mut cosines: Vec<f32> = outside.rows().map(|row| needle.cosine(row)).collect();
     let (mean, width) = spread(&cosines, sight);
     if width <= f32::EPSILON {
         return None;

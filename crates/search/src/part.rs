@@ -11,8 +11,9 @@ use crate::doc::{Doc, FIELDS, head};
 use crate::embed::{Vectors, embed};
 use crate::limits;
 use crate::names::{Name, names_of};
+use crate::rank::at;
 use crate::table::Table;
-use crate::words::{each_word, is_filler, spaced, stem};
+use crate::words::{each_word, is_filler, lower_parts, spaced, stem};
 
 /// Documents read once, to be put into an index together with others.
 #[derive(Debug)]
@@ -46,10 +47,10 @@ pub(crate) struct Posting {
 }
 
 /// In the order of `Field::ALL`.
-const WEIGHTS: [f32; FIELDS] = [2.0, 2.0, 1.0, 2.0, 0.5, 0.5];
+const WEIGHTS: [f32; FIELDS] = [1.75, 2.0, 1.0, 2.0, 0.5, 0.7];
 /// Words a field has when it is terse; more words and each counts less.
 const TERSE: [f32; FIELDS] = [1.05, 0.45, 6.6, 0.9, 1.2, 7.5];
-const LENGTH_MATTERS: f32 = 0.6;
+const LENGTH_MATTERS: f32 = 0.65;
 const SATURATION: f32 = 1.2;
 const NAME_MEANS: f32 = 1.25;
 const NAMESPACE_MEANS: f32 = 1.5;
@@ -66,8 +67,9 @@ impl Part {
             shelf.put(number, doc);
             names.extend(names_of(number, doc));
         }
+        let labels = docs.iter().map(|doc| label(&mut shelf, doc)).collect();
         let (stems, postings) = shelf.flat();
-        Self { labels: docs.iter().map(label).collect(), vectors, names, stems, postings }
+        Self { labels, vectors, names, stems, postings }
     }
 
     pub fn len(&self) -> usize {
@@ -113,76 +115,85 @@ impl Posting {
 /// The inverted index while it grows.
 #[derive(Default)]
 struct Shelf {
-    /// Words as written, each with its term; fillers have none.
-    surfaces: HashMap<String, Option<u32>>,
+    /// Words as written.
+    surfaces: HashMap<Box<str>, Surface>,
     terms: HashMap<Arc<str>, u32>,
     stems: Vec<Arc<str>>,
     postings: Vec<Vec<Posting>>,
+    /// Per term: its place among the counts of the document at hand, which is only good if that
+    /// term stands there.
+    places: Vec<usize>,
+    counts: Vec<(u32, [f32; FIELDS])>,
+}
+
+#[derive(Clone, Copy)]
+struct Surface {
+    term: u32,
+    is_filler: bool,
 }
 
 impl Shelf {
     fn put(&mut self, number: u32, doc: &Doc<'_>) {
-        let fields = doc.fields().map(|texts| self.terms_of(&texts));
-        let lengths = fields.each_ref().map(Vec::len);
-        let mut counts: Vec<(u32, [f32; FIELDS])> = Vec::new();
-        // Term and field in one number, which sorts faster than a pair.
-        let rows = (0_u64..).zip(fields);
-        let mut flat: Vec<u64> = rows
-            .flat_map(|(field, terms)| terms.into_iter().map(move |t| (u64::from(t) << 8) | field))
-            .collect();
-        flat.sort_unstable();
-        for both in flat {
-            let term = u32::try_from(both >> 8).unwrap_or(u32::MAX);
-            let field = usize::try_from(both & 0xff).unwrap_or(FIELDS);
-            if counts.last().is_none_or(|last| last.0 != term) {
-                counts.push((term, [0.0; FIELDS]));
-            }
-            let count = counts.last_mut().and_then(|last| last.1.get_mut(field));
-            if let Some(count) = count {
-                *count += 1.0;
+        self.counts.clear();
+        let mut lengths = [0; FIELDS];
+        for (field, (texts, length)) in doc.fields().iter().zip(&mut lengths).enumerate() {
+            for text in texts {
+                each_word(text, &mut |word| {
+                    let surface = self.surface(word);
+                    if !surface.is_filler {
+                        *length += 1;
+                        self.count(surface.term, field);
+                    }
+                });
             }
         }
-        for (term, counts) in counts {
-            let posting = Posting::new(number, &counts, &lengths);
-            let place = usize::try_from(term).ok().and_then(|term| self.postings.get_mut(term));
-            if let Some(postings) = place {
+        for (term, counts) in &self.counts {
+            let posting = Posting::new(number, counts, &lengths);
+            if let Some(postings) = self.postings.get_mut(at(*term)) {
                 postings.push(posting);
             }
         }
     }
 
-    fn terms_of(&mut self, texts: &[&str]) -> Vec<u32> {
-        let mut terms = Vec::new();
-        for text in texts {
-            each_word(text, &mut |word| terms.extend(self.term(word)));
+    fn count(&mut self, term: u32, field: usize) {
+        let Some(place) = self.places.get_mut(at(term)) else { return };
+        if self.counts.get(*place).is_none_or(|(other, _)| *other != term) {
+            *place = self.counts.len();
+            self.counts.push((term, [0.0; FIELDS]));
         }
-        terms
+        let counts = self.counts.get_mut(*place);
+        if let Some(count) = counts.and_then(|(_, counts)| counts.get_mut(field)) {
+            *count += 1.0;
+        }
     }
 
-    fn term(&mut self, word: &str) -> Option<u32> {
+    fn surface(&mut self, word: &str) -> Surface {
         if let Some(known) = self.surfaces.get(word) {
             return *known;
         }
-        let term = (!is_filler(word)).then(|| self.term_of_stem(&stem(word)));
-        self.surfaces.insert(word.to_owned(), term);
-        term
+        let surface = Surface { term: self.term(&stem(word)), is_filler: is_filler(word) };
+        self.surfaces.insert(word.into(), surface);
+        surface
     }
 
-    fn term_of_stem(&mut self, stem: &str) -> u32 {
+    fn term(&mut self, stem: &str) -> u32 {
         if let Some(term) = self.terms.get(stem) {
             return *term;
         }
         let term = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
         let stem: Arc<str> = stem.into();
         self.postings.push(Vec::new());
+        self.places.push(0);
         self.stems.push(Arc::clone(&stem));
         self.terms.insert(stem, term);
         term
     }
 
+    /// Words that only fillers fold to are left out.
     fn flat(self) -> (Vec<(Arc<str>, usize)>, Vec<Posting>) {
         let mut all = Vec::with_capacity(self.postings.iter().map(Vec::len).sum());
-        let stems = self.stems.into_iter().zip(self.postings).map(|(stem, postings)| {
+        let held = self.stems.into_iter().zip(self.postings).filter(|(_, held)| !held.is_empty());
+        let stems = held.map(|(stem, postings)| {
             all.extend(postings);
             (stem, all.len())
         });
@@ -203,9 +214,9 @@ fn meaning(table: &Table, doc: &Doc<'_>) -> Vec<f32> {
     embed(table, texts.into_iter())
 }
 
-fn label(doc: &Doc<'_>) -> Label {
-    let mut name_words: Vec<String> =
-        spaced(doc.name).to_lowercase().split(' ').map(|word| stem(word).into_owned()).collect();
+fn label(shelf: &mut Shelf, doc: &Doc<'_>) -> Label {
+    let mut name_words: Vec<u32> =
+        lower_parts(doc.name).map(|word| shelf.surface(&word).term).collect();
     name_words.sort_unstable();
     name_words.dedup();
     Label {

@@ -34,7 +34,7 @@ impl Via {
             Self::Itself => 1.0,
             Self::Translation => 0.9,
             Self::Spelling => 0.8,
-            Self::Synonym => 0.55,
+            Self::Synonym => 0.5,
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) struct Reading {
 }
 
 /// What a filler weighs in the meaning of a sentence.
-const FILLER_MEANS: f32 = 0.3;
+const FILLER_MEANS: f32 = 0.4;
 
 pub(crate) fn read(index: &Index, sight: &Sight, query: &str) -> Reading {
     let query = head(query, limits::QUERY_CHARS_MAX);
@@ -86,7 +86,9 @@ pub(crate) fn read(index: &Index, sight: &Sight, query: &str) -> Reading {
     }
     let marks = query.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace());
     let marks = marks.take(limits::QUERY_WORDS_MAX).map(|mark| (mark.to_string(), 1.0));
-    reading.texts.extend(marks);
+    if !reading.texts.is_empty() {
+        reading.texts.extend(marks);
+    }
     reading.words.truncate(limits::QUERY_WORDS_MAX);
     let named = query.split_whitespace().filter(|word| is_identifier(word));
     reading.identifiers = named.map(str::to_owned).collect();

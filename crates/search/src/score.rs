@@ -1,4 +1,8 @@
-//! The score of every document: the part of words, the part of meaning, and what was named.
+//! The score of a document: the part of words, the part of meaning, and what was named; and which
+//! documents have the best ones.
+
+mod best;
+mod earned;
 
 use crate::doc::Field;
 use crate::embed::{Needle, embed};
@@ -6,14 +10,19 @@ use crate::index::{Index, find};
 use crate::names::is_identifier;
 use crate::outside;
 use crate::part::{Posting, real};
-use crate::query::{Reading, Sense, Via, Word};
+use crate::query::{Reading, Word};
+use crate::rank::{Ask, at};
 use crate::sight::Sight;
 
-/// All vectors have one place a document; `named` has none where nothing was named.
+pub(crate) use best::Best;
+use earned::{Earned, by_words};
+
+/// What scores are made of; a document's own is worked out when it is asked for.
 #[derive(Debug)]
 pub(crate) struct Scores {
-    pub(crate) words: Vec<f32>,
-    pub(crate) meaning: Vec<f32>,
+    earned: Earned,
+    meaning: Meaning,
+    /// One place a document, or none where nothing was named.
     named: Vec<f32>,
     /// Likeness below which a document without any common word is no hit.
     least: f32,
@@ -21,46 +30,129 @@ pub(crate) struct Scores {
     pub(crate) lean: f32,
 }
 
+#[derive(Debug)]
+enum Meaning {
+    /// By the built-in table.
+    Needle(Needle),
+    /// One place a document.
+    Given(Vec<f32>),
+}
+
 /// Of the built-in table.
 const MEANING_MIN: f32 = 0.25;
+/// More than the cosine of two rounded vectors of length one can be.
+const MEANING_MAX: f32 = 1.05;
 const NAMED_AS_WRITTEN: f32 = 2.0;
 const NAMED_SQUASHED: f32 = 1.0;
 const NAMED_WITHIN: f32 = 0.4;
 const NAMESPACE_SAID: f32 = 0.03;
 
-/// With the meanings given, else with those of the built-in table.
+/// With the meaning the query brings, else by the built-in table; `count` documents are wanted.
 pub(crate) fn score(
     index: &Index,
     sight: &Sight,
-    query: &str,
+    ask: &Ask<'_>,
     reading: &Reading,
-    meaning: Option<Vec<f32>>,
+    count: usize,
 ) -> Scores {
+    let given = ask.meaning.and_then(|vector| outside::from_outside(index, sight, vector));
     Scores {
-        least: if meaning.is_some() { outside::MEAN } else { MEANING_MIN },
-        words: by_words(index, sight, &reading.words),
-        meaning: meaning.unwrap_or_else(|| by_meaning(index, reading)),
-        named: by_name(index, query, reading),
-        lean: lean_on_words(sight.count, query, reading),
+        least: if given.is_some() { outside::MEAN } else { MEANING_MIN },
+        earned: by_words(index, sight, &reading.words, count),
+        meaning: given.map_or_else(|| Meaning::Needle(needle(index, reading)), Meaning::Given),
+        named: by_name(index, ask.query, reading),
+        lean: lean_on_words(sight.count, ask.query, reading),
     }
 }
 
 impl Scores {
-    /// Visible documents that have anything to do with the query, with their scores.
-    pub(crate) fn found(&self, sight: &Sight) -> Vec<(f32, u32)> {
-        let rows = (0_u32..).zip(self.words.iter().zip(&self.meaning)).zip(sight.all());
-        let hits = rows.filter_map(|((doc, (words, meaning)), seen)| {
-            let named = if self.named.is_empty() { 0.0 } else { self.named(doc) };
-            let hit = *words > 0.0 || *meaning >= self.least || named > 0.0;
-            let likeness = (self.lean * words + meaning.max(0.0)) / (1.0 + self.lean);
-            (*seen && hit).then_some((likeness + named, doc))
-        });
-        hits.collect()
+    /// The best so many visible documents that have anything to do with the query, in no order.
+    ///
+    /// Most documents have too few of the query's words to be among them whatever they mean, and
+    /// their meaning is not looked at. How many that are is known early: the documents with the
+    /// most words are looked at first.
+    pub(crate) fn leading(&self, index: &Index, sight: &Sight, count: usize) -> Vec<(f32, u32)> {
+        let mut early = Best::new(count);
+        for doc in &self.earned.leading {
+            self.offer(*doc, self.meaning(index, *doc), &mut early);
+        }
+        let mut best = Best::above(early.bar(), count);
+        match &self.meaning {
+            Meaning::Given(given) => {
+                self.scan(0, given.iter(), |meaning| *meaning, sight, &mut best);
+            }
+            Meaning::Needle(needle) => {
+                for (first, vectors) in index.vectors() {
+                    self.scan(first, vectors.rows(), |row| needle.cosine(row), sight, &mut best);
+                }
+            }
+        }
+        best.rows()
+    }
+
+    /// The share of the query's words, by rarity, that a document earns.
+    pub(crate) fn words(&self, doc: u32) -> f32 {
+        self.earned.share(read(&self.earned.all, at(doc)))
+    }
+
+    pub(crate) fn meaning(&self, index: &Index, doc: u32) -> f32 {
+        match &self.meaning {
+            Meaning::Given(given) => read(given, at(doc)),
+            Meaning::Needle(needle) => index.cosine(at(doc), needle),
+        }
     }
 
     pub(crate) fn named(&self, doc: u32) -> f32 {
-        usize::try_from(doc).ok().and_then(|doc| self.named.get(doc)).copied().unwrap_or_default()
+        read(&self.named, at(doc))
     }
+
+    /// Offers what can be among the best of rows that belong to neighbouring documents.
+    fn scan<R>(
+        &self,
+        first: usize,
+        rows: impl Iterator<Item = R>,
+        meaning: impl Fn(R) -> f32,
+        sight: &Sight,
+        best: &mut Best,
+    ) {
+        let earned = self.earned.all.iter().zip(sight.all()).enumerate().skip(first);
+        let mut needed = self.needed(best.bar());
+        let per_earned = self.lean / self.earned.whole;
+        for ((doc, (earned, seen)), row) in earned.zip(rows) {
+            let is_named = read(&self.named, doc) > 0.0;
+            let words = per_earned * earned;
+            if !seen || (!is_named && words + MEANING_MAX < needed) {
+                continue;
+            }
+            let meaning = meaning(row);
+            if !is_named && words + meaning.max(0.0) < needed {
+                continue;
+            }
+            let Ok(doc) = u32::try_from(doc) else { return };
+            if self.offer(doc, meaning, best) {
+                needed = self.needed(best.bar());
+            }
+        }
+    }
+
+    /// Whether it raised the bar.
+    fn offer(&self, doc: u32, meaning: f32, best: &mut Best) -> bool {
+        let (words, named) = (self.words(doc), self.named(doc));
+        let is_hit = words > 0.0 || meaning >= self.least || named > 0.0;
+        let likeness = (self.lean * words + meaning.max(0.0)) / (1.0 + self.lean);
+        is_hit && best.offer(likeness + named, doc)
+    }
+
+    /// What words and meaning must come to, weighed against each other, to reach a score; a little
+    /// less, so that rounding leaves nobody out.
+    fn needed(&self, score: f32) -> f32 {
+        const ROUNDING: f32 = 1e-4;
+        (score - ROUNDING) * (1.0 + self.lean)
+    }
+}
+
+fn read(values: &[f32], doc: usize) -> f32 {
+    values.get(doc).copied().unwrap_or_default()
 }
 
 /// Each word's senses with their postings, looked up once.
@@ -73,12 +165,18 @@ pub(crate) fn places_of<'i>(index: &'i Index, words: &[Word]) -> Places<'i> {
     words.iter().map(senses).collect()
 }
 
-/// The share of a document's name that the query says, times what that is worth.
+/// The share of a document's name that the query says, and the neighbouring words of the query that
+/// both stand in it, times what that is worth.
 pub(crate) fn coverage(index: &Index, places: &Places<'_>, doc: u32) -> f32 {
-    const COVERED: f32 = 0.095;
-    let said: f32 = places.iter().map(|senses| in_name(senses, doc)).sum();
+    const COVERED: f32 = 0.08;
+    const PAIR: f32 = 0.025;
+    const PAIRS_MAX: usize = 2;
+    let said: Vec<f32> = places.iter().map(|senses| in_name(senses, doc)).collect();
+    let pairs = said.windows(2).filter(|pair| pair.iter().all(|said| *said > 0.0)).count();
     let label = usize::try_from(doc).ok().and_then(|doc| index.label(doc));
-    label.map_or(0.0, |label| COVERED * (said / label.name_words.max(1.0)).min(1.0))
+    let words = label.map_or(1.0, |label| label.name_words.max(1.0));
+    let share = said.iter().fold(0.0, |sum, said| sum + said) / words;
+    COVERED * share.min(1.0) + PAIR * real(pairs.min(PAIRS_MAX))
 }
 
 fn in_name(senses: &[(f32, &[Posting])], doc: u32) -> f32 {
@@ -93,7 +191,7 @@ fn in_name(senses: &[(f32, &[Posting])], doc: u32) -> f32 {
 /// a name half remembered is a matter of words.
 fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32 {
     const SMALL: f32 = 1.8;
-    const PER_TENFOLD: f32 = 0.1;
+    const PER_TENFOLD: f32 = 0.2;
     const FLOOR: f32 = 0.4;
     let tenfolds =
         crate::log::ln(f64::from(real(count.max(100))) / 100.0) / std::f64::consts::LN_10;
@@ -103,92 +201,9 @@ fn lean_on_words(count: usize, query: &str, reading: &Reading) -> f32 {
     if like_a_name { lean * 2.0 } else { lean }
 }
 
-/// How much of the query's rarity each document earns.
-///
-/// Held against all that could be earned, drawn a little towards the most that anyone visible does:
-/// against all alone, a long query would leave words no say.
-fn by_words(index: &Index, sight: &Sight, words: &[Word]) -> Vec<f32> {
-    /// Keeps a single common word from counting as a whole answer.
-    const DOUBT: f32 = 2.0;
-    const MOST_MIN: f32 = 0.5;
-    let mut earned = vec![0.0; index.len()];
-    let mut best = vec![0.0; index.len()];
-    let mut all = DOUBT;
-    for word in words {
-        all += add_word(index, sight, word, &mut best, &mut earned);
-    }
-    let seen = earned.iter().zip(sight.all()).filter(|(_, seen)| **seen);
-    let most = seen.fold(MOST_MIN, |most, (earned, _)| most.max(*earned));
-    let whole = (all * (all * most).sqrt()).sqrt();
-    for earned in &mut earned {
-        *earned /= whole;
-    }
-    earned
-}
-
-/// Adds the best sense of a word to each document that has one; gives what could be had at most.
-fn add_word(
-    index: &Index,
-    sight: &Sight,
-    word: &Word,
-    best: &mut [f32],
-    earned: &mut [f32],
-) -> f32 {
-    let Some((first, others)) = word.senses.split_first() else { return 0.0 };
-    let own = rarity(index, sight, first);
-    // A synonym tells no more than the word itself would.
-    let cap = if first.via == Via::Synonym { f32::MAX } else { own };
-    let postings = index.postings(&first.stem);
-    if others.is_empty() {
-        for (place, posting) in places(postings, earned) {
-            *place += first.weight * own * posting.earned();
-        }
-        return own;
-    }
-    let mut touched: Vec<u32> = Vec::new();
-    for sense in &word.senses {
-        let worth = sense.weight * rarity(index, sight, sense).min(cap);
-        for (place, posting) in places(index.postings(&sense.stem), best) {
-            if *place <= 0.0 {
-                touched.push(posting.doc);
-            }
-            *place = place.max(worth * posting.earned());
-        }
-    }
-    for doc in touched {
-        let doc = usize::try_from(doc).unwrap_or(usize::MAX);
-        if let Some((best, earned)) = best.get_mut(doc).zip(earned.get_mut(doc)) {
-            *earned += std::mem::take(best);
-        }
-    }
-    own
-}
-
-fn places<'p, 'e>(
-    postings: &'p [Posting],
-    scores: &'e mut [f32],
-) -> impl Iterator<Item = (&'e mut f32, &'p Posting)> + use<'p, 'e> {
-    // INVARIANT: postings stand in order of documents, each once.
-    let mut rest = scores.iter_mut();
-    let mut next = 0_u32;
-    postings.iter().filter_map(move |posting| {
-        let skip = usize::try_from(posting.doc.checked_sub(next)?).ok()?;
-        next = posting.doc.checked_add(1)?;
-        rest.nth(skip).map(|place| (place, posting))
-    })
-}
-
-fn rarity(index: &Index, sight: &Sight, sense: &Sense) -> f32 {
-    sight.rarity(sight.holders(index.postings(&sense.stem)))
-}
-
-fn by_meaning(index: &Index, reading: &Reading) -> Vec<f32> {
+fn needle(index: &Index, reading: &Reading) -> Needle {
     let texts = reading.texts.iter().map(|(text, weight)| (text.as_str(), *weight));
-    let needle = Needle::new(&embed(index.table(), texts));
-    if needle.is_nothing() {
-        return vec![0.0; index.len()];
-    }
-    index.cosines(&needle)
+    Needle::new(&embed(index.table(), texts))
 }
 
 fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<f32> {
@@ -212,3 +227,6 @@ fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<f32> {
     }
     lifts
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,21 +83,26 @@ impl Vocabulary {
 
     /// The same as `rows_of_any`, without a copy of words in lower case.
     fn rows_of_ascii(&self, text: &str) -> Vec<u32> {
-        let mut rows = Vec::new();
-        for run in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
-            let word = run.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let mut rows = Vec::with_capacity(text.len() / 4);
+        let mut lower = String::new();
+        let mut rest = text;
+        while rows.len() < limits::TOKENS_MAX && !rest.is_empty() {
+            let end = rest.bytes().position(|byte| !byte.is_ascii_alphanumeric());
+            let (word, after) =
+                rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or_default();
             if word.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                self.take(&word.to_ascii_lowercase(), &mut rows);
+                lower.clear();
+                lower.push_str(word);
+                lower.make_ascii_lowercase();
+                self.take(&lower, &mut rows);
             } else {
                 self.take(word, &mut rows);
             }
-            let mark = run.strip_prefix(word).unwrap_or_default();
-            if mark.bytes().any(|byte| byte.is_ascii_punctuation()) {
+            let (mark, after) = after.split_at_checked(1).unwrap_or_default();
+            if mark.bytes().all(|byte| byte.is_ascii_punctuation()) {
                 self.take(mark, &mut rows);
             }
-            if rows.len() >= limits::TOKENS_MAX {
-                break;
-            }
+            rest = after;
         }
         rows
     }
@@ -128,6 +133,10 @@ impl Vocabulary {
     fn take(&self, word: &str, rows: &mut Vec<u32>) {
         const WORD_CHARS_MAX: usize = 100;
         if word.is_empty() {
+            return;
+        }
+        if let Some(row) = self.starts.get(word) {
+            rows.push(*row);
             return;
         }
         let before = rows.len();

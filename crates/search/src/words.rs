@@ -40,8 +40,31 @@ pub(crate) fn stem(word: &str) -> Cow<'_, str> {
 
 /// An identifier as words apart: `createIssue_now` as `create Issue now`.
 pub(crate) fn spaced(identifier: &str) -> String {
+    let mut text = String::with_capacity(identifier.len() + 8);
+    let mut before = None;
+    let mut rest = identifier.chars().peekable();
+    while let Some(current) = rest.next() {
+        let is_part = current.is_alphanumeric();
+        if is_part {
+            if !text.is_empty() && cuts(before, current, rest.peek().copied()) {
+                text.push(' ');
+            }
+            text.push(current);
+        }
+        before = is_part.then_some(current);
+    }
+    text
+}
+
+/// The parts of an identifier in lower case: `createIssue_now` as `create`, `issue`, `now`.
+pub(crate) fn lower_parts(identifier: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let runs = identifier.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
-    runs.flat_map(split_case).collect::<Vec<_>>().join(" ")
+    runs.flat_map(|run| {
+        if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            return vec![Cow::Borrowed(run)];
+        }
+        split_case(run).into_iter().map(|part| Cow::Owned(part.to_lowercase())).collect()
+    })
 }
 
 /// Words that say nothing about which tool is meant.

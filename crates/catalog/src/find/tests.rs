@@ -103,6 +103,34 @@ fn cards_bytes_identical_across_calls() {
     assert_eq!(bytes(), bytes());
 }
 
+/// The cards of one question as they would stand in a prompt.
+fn array(catalogue: &Catalogue, query: &str) -> String {
+    let query = Query::Words(query.to_owned());
+    serde_json::to_string(&catalogue.browse(&query, 10, &everyone).unwrap().cards).unwrap()
+}
+
+/// CW-40, as far as scores go: a discount is for a prefix that was sent before, and the whole array is one: no score,
+/// and no other byte, hangs on when or after what it was asked.
+#[test]
+fn the_whole_array_is_a_prefix_sent_before() {
+    let catalogue = catalogue();
+    let before = array(&catalogue, "read a file");
+    let other = array(&catalogue, "send a mail");
+    let after = array(&catalogue, "read a file");
+    let same = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
+    assert_eq!((same, after.len()), (before.len(), before.len()));
+    assert!(before.contains("\"score\":") && before != other, "{before}");
+}
+
+/// CW-45, as far as scores go: what stands before a breakpoint must be the same whoever made it, so another gate that
+/// was built from the same tools gives the same scores, to the bit.
+#[test]
+fn two_gates_of_the_same_tools_give_one_array() {
+    for query in ["read a file", "mail at work", "mcp__home__read_file", "zebra"] {
+        assert_eq!(array(&catalogue(), query), array(&catalogue(), query), "{query}");
+    }
+}
+
 #[test]
 fn meanings_of_another_generation_are_not_used() {
     let (one, other) = (catalogue(), catalogue());

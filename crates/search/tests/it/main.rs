@@ -8,6 +8,7 @@
     reason = "a test may fall over, and must say what it leaves out"
 )]
 
+mod attack;
 mod gold;
 mod guarantees;
 mod world;
