@@ -9,6 +9,7 @@ mod marker;
 mod script;
 mod spelling;
 mod stargraph;
+mod stride;
 mod strip;
 
 use std::borrow::Cow;

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::spelling::take_char;
+use super::stride::next_place;
 
 /// Each as its opening, its name and its closing.
 const SEED: [(&str, &str, &str); 3] =
@@ -31,9 +32,6 @@ const NAMES: [&str; 17] = [
     "message",
     "channel",
 ];
-
-/// What the names between `<|` and `|>` begin with.
-const INITIALS: &str = "iebspuamc";
 
 /// The longest marker in characters.
 const CHARS_MAX: usize = 19;
@@ -75,36 +73,44 @@ pub(super) fn replace(text: &str, markers: Markers, put: impl Fn(&str) -> String
 
 /// The next place where a marker may begin.
 fn candidate(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    loop {
-        let rest = bytes.get(at..)?;
-        at += memchr::memchr3(b'<', b'_', b'&', rest).map_or(rest.len(), |found| found);
-        let wide = rest.get(..at.min(bytes.len()) - (bytes.len() - rest.len()))?;
-        if let Some(found) = wide_start(wide) {
-            return Some(bytes.len() - rest.len() + found);
-        }
-        let (byte, next) = (*bytes.get(at)?, bytes.get(at + 1));
-        if may_begin(byte, next) {
-            return Some(at);
-        }
-        at += 1;
-    }
+    next_place(bytes, from, may_open, |at, byte| {
+        matches!(byte, b'<' | b'_' | b'&' | 0xEF) && may_begin(bytes.get(at..).unwrap_or_default())
+    })
 }
 
-/// Letters in full width begin with these two bytes.
-fn wide_start(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(0xEF, bytes).find(|at| bytes.get(at + 1) == Some(&0xBC))
+/// Three bytes that a marker may begin with.
+#[inline]
+#[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler makes it wide")]
+const fn may_open(first: u8, second: u8, third: u8) -> bool {
+    let spelled = (second == b'&') | (second == 0xEF);
+    let named = (second | 0x20 == b'l') | (second | 0x20 == b'a') | (second == b'#');
+    (first == b'<') & ((second == b'|') | spelled)
+        | (first == b'_') & ((second == b'_') | spelled)
+        | (first == b'&') & named
+        | (first == 0xEF) & (second == 0xBC) & ((third == 0x9C) | (third == 0xBF))
 }
 
-fn may_begin(byte: u8, next: Option<&u8>) -> bool {
-    let Some(next) = next else { return false };
-    match byte {
-        b'<' => matches!(next, b'|' | b'&' | 0xEF),
-        b'_' => matches!(next, b'_' | b'&' | 0xEF),
-        // `&lt;`, `&lowbar;`, `&amp;`, `&#60;`: no other can be the first of a marker.
-        b'&' => matches!(next, b'l' | b'L' | b'a' | b'A' | b'#'),
+/// The same with more bytes: a closer look at what texts are full of.
+fn may_begin(bytes: &[u8]) -> bool {
+    let is_spelled = |byte: u8| matches!(byte, b'&' | 0xEF);
+    match *bytes {
+        [b'<', b'|', third, ..] => is_initial(third) || is_spelled(third),
+        [b'_', b'_', third, ..] => third | 0x20 == b's' || is_spelled(third),
+        [b'<' | b'_', second, ..] => is_spelled(second),
+        [b'&', b'l' | b'L', b't' | b'T', b';', next, ..] => next == b'|' || is_spelled(next),
+        [b'&', b'l' | b'L', b'o' | b'O', ..] | [b'&', b'#', ..] => true,
+        // `&amp;lt;`, `&amp;lowbar;`, `&amp;amp;`, `&amp;#60;`.
+        [b'&', b'a' | b'A', _, _, b';', next, ..] => {
+            matches!(next, b'l' | b'L' | b'a' | b'A' | b'#')
+        }
+        // `<` and `_` in full width.
+        [0xEF, 0xBC, 0x9C | 0xBF, ..] => true,
         _ => false,
     }
+}
+
+const fn is_initial(byte: u8) -> bool {
+    matches!(byte | 0x20, b'i' | b'e' | b'b' | b's' | b'p' | b'u' | b'a' | b'm' | b'c')
 }
 
 /// The name of the marker `text` starts with, and how many bytes spell it.
@@ -133,12 +139,10 @@ fn marker(text: &str, markers: Markers) -> Option<(&'static str, usize)> {
 fn opens(text: &str) -> bool {
     let Some((first, rest)) = take_char(text) else { return false };
     let Some((second, rest)) = take_char(rest) else { return false };
-    let third = |letters: &str| {
-        take_char(rest).is_some_and(|(c, _)| letters.contains(c.to_ascii_lowercase()))
-    };
+    let third = || take_char(rest).and_then(|(c, _)| u8::try_from(c).ok());
     match (first, second) {
-        ('<', '|') => third(INITIALS),
-        ('_', '_') => third("s"),
+        ('<', '|') => third().is_some_and(is_initial),
+        ('_', '_') => third().is_some_and(|c| c | 0x20 == b's'),
         _ => false,
     }
 }
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn every_name_has_its_initial() {
-        assert!(NAMES.iter().all(|name| name.starts_with(|c| INITIALS.contains(c))));
+        assert!(NAMES.iter().all(|name| is_initial(name.as_bytes()[0])));
         assert!(spellings().all(|spelling| opens(&spelling)));
     }
 
@@ -219,7 +223,34 @@ mod tests {
         assert_eq!(mark(&chain), chain);
     }
 
+    /// A marker is tried at every character.
+    fn mark_slowly(text: &str) -> String {
+        let mut clean = String::new();
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let bytes = match marker(rest, Markers::All) {
+                Some((name, bytes)) => {
+                    clean.push_str(&format!("[marker:{name}]"));
+                    bytes
+                }
+                None => {
+                    clean.push(c);
+                    c.len_utf8()
+                }
+            };
+            rest = &rest[bytes..];
+        }
+        clean
+    }
+
     proptest! {
+        #[test]
+        fn passing_over_what_begins_no_marker_changes_nothing(
+            text in "([a-z ]{0,40}|__|_|&#95;|&lowbar;|＿|system|SYSTEM|<|＜|&lt;|&LT;|&#60;|&amp;|&AMP;|&#38;|\\||｜|&vert;|im_start|eot_id|ｉm_end|>|&gt;|[é漢，]){0,24}"
+        ) {
+            prop_assert_eq!(mark(&text), mark_slowly(&text));
+        }
+
         /// SG-37, C5: no marker in any output, raw or escaped, and a second pass finds nothing.
         #[test]
         fn nothing_marked_holds_a_marker(
