@@ -42,11 +42,15 @@ pub(super) fn assigned(text: &str, at: Range<usize>, name: Name) -> Option<Range
 /// A cheap look at what no secret lacks: digits, or small and capital letters, and no white space.
 pub(super) fn may_be_secret(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let any = |holds: fn(&u8) -> bool| bytes.iter().any(holds);
-    (7..=VALUE_BYTES_MAX).contains(&bytes.len())
-        && (any(u8::is_ascii_digit) || any(u8::is_ascii_uppercase))
-        && any(u8::is_ascii_alphanumeric)
-        && !any(u8::is_ascii_whitespace)
+    let (mut drawn, mut spaced) = (false, false);
+    if !(7..=VALUE_BYTES_MAX).contains(&bytes.len()) {
+        return false;
+    }
+    for byte in bytes {
+        drawn |= byte.is_ascii_digit() || byte.is_ascii_uppercase();
+        spaced |= byte.is_ascii_whitespace();
+    }
+    drawn && !spaced
 }
 
 /// The same for a field of an object, whose name and value stand apart.
@@ -136,9 +140,7 @@ fn is_secret(value: &str, name: Name) -> bool {
             let mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
             (7..=128).contains(&value.len()) && mixed && entropy(value) >= 2.0
         }
-        Name::Secret => {
-            value.len() >= 10 && is_random_by(value, 3.0) && !value.contains("://")
-        }
+        Name::Secret => value.len() >= 10 && is_random_by(value, 3.0) && !value.contains("://"),
         Name::Issuer => value.len() >= 14 && is_random(value) && !value.contains("://"),
     }
 }
@@ -154,7 +156,9 @@ fn is_harmless(name: &str) -> bool {
     let last = name.as_bytes().rsplit(parts).next().unwrap_or_default();
     // `tokenId` ends in a word of its own, `valid` does not.
     let camel = name.ends_with("Id") || name.ends_with("Hash");
-    camel || PUBLIC.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(last)) || speaks_of_pages(name)
+    camel
+        || PUBLIC.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(last))
+        || speaks_of_pages(name)
 }
 
 fn speaks_of_pages(name: &str) -> bool {

@@ -120,7 +120,11 @@ mod tests {
     fn entropy_plainly(text: &str) -> f64 {
         let total = text.len() as f64;
         let share = |byte: u8| text.bytes().filter(|other| *other == byte).count() as f64 / total;
-        (0..=u8::MAX).map(share).filter(|share| *share > 0.0).map(|share| -share * share.log2()).sum()
+        (0..=u8::MAX)
+            .map(share)
+            .filter(|share| *share > 0.0)
+            .map(|share| -share * share.log2())
+            .sum()
     }
 
     proptest! {

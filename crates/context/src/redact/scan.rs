@@ -76,10 +76,14 @@ impl Scanner {
                 self.look(bytes, start, &mut see);
             }
         }
-        for start in bytes.len().saturating_sub(3)..bytes.len() {
-            pairs.up_to(start, &mut see);
-            self.look(bytes, start, &mut see);
+        let last = bytes.len().saturating_sub(3);
+        for (start, begins) in (last..).zip(ends(bytes.get(last..).unwrap_or_default())) {
+            if self.index.has(begins | FOLD) {
+                pairs.up_to(start, &mut see);
+                self.look(bytes, start, &mut see);
+            }
         }
+        pairs.up_to(usize::MAX, &mut see);
     }
 
     fn look<'s>(&'s self, bytes: &[u8], start: usize, see: &mut impl FnMut(Hit<'s>)) {
@@ -116,7 +120,11 @@ impl Pattern {
             2 => Vec::new(),
             3 => {
                 let fourth = |next: u32| key & 0x00FF_FFFF | (next | 0x20) << 24;
-                (0..=u8::MAX).filter(|next| self.goes_on(*next)).map(u32::from).map(fourth).collect()
+                (0..=u8::MAX)
+                    .filter(|next| self.goes_on(*next))
+                    .map(u32::from)
+                    .map(fourth)
+                    .collect()
             }
             _ => vec![key],
         }
@@ -143,6 +151,12 @@ impl Pattern {
             _ => true,
         }
     }
+}
+
+/// What stands at each of the last three places, with zeros behind the end.
+fn ends(last: &[u8]) -> impl Iterator<Item = u32> {
+    let begins = low_half(first_eight(last));
+    (0..last.len()).map(move |place| begins >> (8 * place))
 }
 
 /// Zeros stand for what is behind the end.

@@ -74,7 +74,16 @@ impl Alphabet {
                     byte.is_ascii_graphic()
                         && !matches!(
                             byte,
-                            b'"' | b'\'' | b'`' | b',' | b';' | b'<' | b'>' | b'&' | b')' | b'[' | b'\\'
+                            b'"' | b'\''
+                                | b'`'
+                                | b','
+                                | b';'
+                                | b'<'
+                                | b'>'
+                                | b'&'
+                                | b')'
+                                | b'['
+                                | b'\\'
                         )
                 }
                 Self::Alnum => false,
@@ -102,7 +111,8 @@ const fn members() -> [u8; 256] {
     while byte < 256 {
         let mut alphabet = 0;
         while alphabet < ALPHABETS.len() {
-            table[byte] |= (ALPHABETS[alphabet].spells(byte as u8) as u8) << ALPHABETS[alphabet] as u8;
+            table[byte] |=
+                (ALPHABETS[alphabet].spells(byte as u8) as u8) << ALPHABETS[alphabet] as u8;
             alphabet += 1;
         }
         byte += 1;

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::stride::next_place;
 use super::script::{is_cjk, is_emoji, is_indic_or_arabic, is_right_to_left, takes_variation};
+use super::stride::next_place;
 
 /// Takes out bidirectional controls, tags, zero-width and other invisible characters.
 pub(super) fn reveal(text: &str) -> Cow<'_, str> {
@@ -44,7 +44,8 @@ fn suspect(text: &str, from: usize) -> Option<usize> {
 #[inline]
 #[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler makes it wide")]
 const fn may_hide(first: u8, second: u8, third: u8) -> bool {
-    let in_e2 = (second == 0x80) & ((third >= 0x8B) & (third <= 0x8F) | (third >= 0xAA) & (third <= 0xAE))
+    let in_e2 = (second == 0x80)
+        & ((third >= 0x8B) & (third <= 0x8F) | (third >= 0xAA) & (third <= 0xAE))
         | (second == 0x81) & (third >= 0xA0);
     let in_ef = (second == 0xB8) & (third <= 0x8F)
         | (second == 0xBB) & (third == 0xBF)

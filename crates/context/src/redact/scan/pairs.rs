@@ -29,7 +29,8 @@ impl Pair {
     fn find(&self, bytes: &[u8], from: usize) -> usize {
         let rest = bytes.get(from..).unwrap_or_default();
         let mut places = self.finder.find_iter(rest).map(|at| from + at);
-        let goes_on = |at: &usize| bytes.get(at + 2).is_some_and(|next| self.pattern.goes_on(*next));
+        let goes_on =
+            |at: &usize| bytes.get(at + 2).is_some_and(|next| self.pattern.goes_on(*next));
         places.find(goes_on).unwrap_or(usize::MAX)
     }
 }
