@@ -23,6 +23,8 @@ pub enum Field<'v> {
     Text(&'v str),
     Null,
     Fields(&'v [(&'v str, Self)]),
+    /// Canonical bytes already made.
+    Written(&'v [u8]),
 }
 
 /// The hash of an object given by its fields, as if it were one value; nothing is copied.
@@ -39,6 +41,7 @@ fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
         Field::Text(text) => string(text, out),
         Field::Null => leaf(&(), out),
         Field::Fields(fields) => object(fields.to_vec(), out, write_field),
+        Field::Written(bytes) => out.extend_from_slice(bytes),
     }
 }
 
@@ -97,8 +100,8 @@ fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for block in text.as_bytes().chunks(64) {
         // Without branches, so that long texts run at memory speed.
-        if block.iter().fold(false, |found, byte| found | is_escaped(byte)) {
-            block.split_inclusive(is_escaped).for_each(|run| escape(run, out));
+        if block.iter().fold(false, |found, byte| found | is_escaped(*byte)) {
+            block.split_inclusive(|byte| is_escaped(*byte)).for_each(|run| escape(run, out));
         } else {
             out.extend_from_slice(block);
         }
@@ -106,7 +109,7 @@ fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-const fn is_escaped(byte: &u8) -> bool {
+const fn is_escaped(byte: u8) -> bool {
     matches!(byte, 0..0x20 | b'"' | b'\\')
 }
 

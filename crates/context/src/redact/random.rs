@@ -118,8 +118,9 @@ mod tests {
     }
 
     fn entropy_plainly(text: &str) -> f64 {
-        let total = text.len() as f64;
-        let share = |byte: u8| text.bytes().filter(|other| *other == byte).count() as f64 / total;
+        let real = |count: usize| f64::from(u32::try_from(count).unwrap());
+        let total = real(text.len());
+        let share = |byte: u8| real(text.bytes().filter(|other| *other == byte).count()) / total;
         (0..=u8::MAX)
             .map(share)
             .filter(|share| *share > 0.0)

@@ -37,7 +37,7 @@ impl Pair {
 
 /// Where each pair stands next.
 pub(super) struct Pairs<'s, 't> {
-    pairs: &'s [Pair],
+    of: &'s [Pair],
     bytes: &'t [u8],
     next: [usize; MAX],
     soonest: usize,
@@ -51,7 +51,7 @@ impl<'s, 't> Pairs<'s, 't> {
                 *next = pair.find(bytes, 0);
             }
         }
-        Self { pairs, bytes, next, soonest: soonest(&next) }
+        Self { of: pairs, bytes, next, soonest: soonest(&next) }
     }
 
     /// Calls `see` with every pair that stands at `end` or before, and has not been seen.
@@ -65,7 +65,7 @@ impl<'s, 't> Pairs<'s, 't> {
     #[cold]
     fn step(&mut self, see: &mut impl FnMut(Hit<'s>)) {
         let start = self.soonest;
-        for (next, pair) in self.next.iter_mut().zip(self.pairs) {
+        for (next, pair) in self.next.iter_mut().zip(self.of) {
             if *next == start {
                 see(Hit { start, end: start + 2, anchor: &pair.pattern.anchor });
                 *next = pair.find(self.bytes, start + 1);

@@ -33,9 +33,8 @@ fn naive(scanner: &Scanner, text: &str) -> Vec<Place> {
 fn stands(pattern: &Pattern, bytes: &[u8], start: usize) -> bool {
     let end = start + pattern.literal.len();
     let Some(found) = bytes.get(start..end) else { return false };
-    let same = |exact: bool| match exact {
-        true => found == pattern.literal,
-        false => found.eq_ignore_ascii_case(&pattern.literal),
+    let same = |exact: bool| {
+        if exact { found == pattern.literal } else { found.eq_ignore_ascii_case(&pattern.literal) }
     };
     match pattern.anchor {
         Anchor::Known => same(true),
