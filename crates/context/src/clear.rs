@@ -4,7 +4,7 @@
 //! the evidence lane, and the sanitiser comes last, so that nothing it has not seen goes out.
 
 use model::result::{Cleaning, Provenance};
-use model::{Answer, Finding, Handle, View};
+use model::{Answer, Finding, Handle, View, canonical};
 use serde_json::Value;
 
 use crate::blob::Blob;
@@ -13,7 +13,7 @@ use crate::digest::digest;
 use crate::normalise::survey;
 use crate::redact::Redactor;
 use crate::sanitise::{Cleaner, Profile};
-use crate::shape::{Shaped, shape};
+use crate::shape::{Labels, Shaped, shape};
 
 #[derive(Clone, Debug)]
 pub struct Rules<'a> {
@@ -62,15 +62,16 @@ pub struct Clearing {
 }
 
 pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
-    let result_hash = answer.hash();
+    let (result_hash, written) = hash(&answer, &rules.size);
     let strict = Cleaner::strict(rules.redactor);
     let digest = digest(&answer.content, answer.structured.as_ref(), &strict);
     let (findings, mut content_annotations) = survey(&answer.content);
     for annotations in &mut content_annotations {
         strict.value(annotations);
     }
+    let tool = rules.source.tool.as_str();
     let Shaped { mut answer, blobs, views, replaced } =
-        shape(answer, &rules.source.tool, &rules.size, &digest.summary);
+        shape(answer, written, &rules.size, &Labels { tool, summary: &digest.summary });
     let cleaner = Cleaner { profile: rules.profile, redactor: rules.redactor };
     let opaque = OPAQUE.map(|key| (key, answer.rest.shift_remove(key)));
     let cleaning = cleaner.answer(&mut answer);
@@ -92,6 +93,17 @@ pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
         content_annotations,
         cleaning,
         result_hash,
+    }
+}
+
+/// The hash of an answer, and the canonical bytes of its structured content where they may be kept.
+fn hash(answer: &Answer, size: &Size) -> (String, Option<Vec<u8>>) {
+    match (size, &answer.structured) {
+        (Size::Firewall { .. }, Some(structured)) => {
+            let written = canonical::bytes(structured);
+            (answer.hash_with_written(&written), Some(written))
+        }
+        _ => (answer.hash(), None),
     }
 }
 

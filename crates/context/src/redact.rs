@@ -60,10 +60,10 @@ impl Redactor {
 
     /// Whether the field `key` says that its `value` is a secret, and the value looks like one.
     pub(crate) fn is_assigned(&self, key: &str, value: &str) -> bool {
-        if !assign::may_be_secret(value) && !self.knows_some {
-            return false;
-        }
-        assign::names_secret(key, value) || self.knows(value) && assign::is_about_secrets(key)
+        let likely = assign::may_be_secret(value);
+        (likely || self.knows_some)
+            && assign::is_about_secrets(key)
+            && (likely && assign::names_secret(key, value) || self.knows(value))
     }
 
     fn knows(&self, text: &str) -> bool {

@@ -9,6 +9,7 @@ mod marker;
 mod script;
 mod spelling;
 mod stargraph;
+mod stride;
 mod strip;
 
 use std::borrow::Cow;
@@ -65,6 +66,7 @@ impl Profile {
     pub fn clean(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Strict if is_plain(text) => Cow::Borrowed(text),
+            Self::Strict if is_printable(text) => marker::mark(text),
             Self::Strict => then(then(scrub(text), invisible::reveal), marker::mark),
             Self::Plain => scrub(text),
             Self::Stargraph(html) => stargraph::transform(text, html),
@@ -131,6 +133,13 @@ impl<'a> Cleaner<'a> {
 fn is_plain(text: &str) -> bool {
     let plain = |byte: &u8| matches!(byte, b' '..=b'%' | b'\''..=b';' | b'='..=b'^' | b'`'..=b'~');
     text.len() <= 64 && text.as_bytes().iter().fold(true, |all, byte| all & plain(byte))
+}
+
+/// Nothing in it is a control character or invisible: most texts are, and are told so at memory speed.
+fn is_printable(text: &str) -> bool {
+    let printable = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    let all = |block: &[u8]| block.iter().fold(true, |all, byte| all & printable(byte));
+    text.as_bytes().chunks(64).all(all)
 }
 
 fn put(text: &mut String, clean: impl FnOnce(&str) -> Cow<'_, str>) -> u64 {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::blob::{Blob, Name, Shelf};
 use crate::clear::Size;
 use crate::limits::FRAME_TOKENS;
-use lanes::{Lane, Lanes, lanes};
+use lanes::{Data, Lane, Lanes, lanes};
 use notice::notice;
 use sort::{Binary, Sorted, sort};
 
@@ -30,14 +30,27 @@ pub(crate) struct Shaped {
     pub(crate) replaced: bool,
 }
 
-pub(crate) fn shape(answer: Answer, tool: &str, size: &Size, summary: &str) -> Shaped {
+/// What an excerpt says of the answer as a whole.
+pub(crate) struct Labels<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) summary: &'a str,
+}
+
+/// `written` is the structured content in its canonical bytes, if somebody has made them.
+pub(crate) fn shape(
+    answer: Answer,
+    written: Option<Vec<u8>>,
+    size: &Size,
+    labels: &Labels<'_>,
+) -> Shaped {
     match size {
         Size::Firewall { inline_chars, budget_tokens, handle }
             if weigh::exceeds(&answer, *inline_chars) =>
         {
             let (inline_chars, budget_tokens) = (*inline_chars, *budget_tokens);
+            let Labels { tool, summary } = labels;
             let desk = Desk { tool, inline_chars, budget_tokens, summary };
-            set_aside(answer, &desk, Shelf::new(handle))
+            set_aside(answer, written, &desk, Shelf::new(handle))
         }
         Size::Whole | Size::Firewall { .. } => {
             Shaped { answer, blobs: Vec::new(), views: Vec::new(), replaced: false }
@@ -52,13 +65,19 @@ struct Desk<'a> {
     summary: &'a str,
 }
 
-fn set_aside(answer: Answer, desk: &Desk<'_>, mut shelf: Shelf<'_>) -> Shaped {
+fn set_aside(
+    answer: Answer,
+    written: Option<Vec<u8>>,
+    desk: &Desk<'_>,
+    mut shelf: Shelf<'_>,
+) -> Shaped {
     let Answer { content, structured, is_error, rest, bare, written: _ } = answer;
     let Sorted { text, kept, kept_chars, binaries, leftover } =
         sort(content, desk.inline_chars / 4);
     // What stays beside the excerpt costs, too; a token has about four characters.
     let room = desk.budget_tokens.saturating_sub(FRAME_TOKENS + kept_chars / 4);
-    let mut lanes = lanes(text, structured, room, desk.inline_chars);
+    let data = structured.map(|value| Data::new(value, written));
+    let mut lanes = lanes(text, data, room, desk.inline_chars);
     shelve_lanes(&mut shelf, &mut lanes, desk.tool);
     shelve_parts(&mut shelf, binaries, leftover, desk.tool);
     if shelf.blobs.is_empty() {

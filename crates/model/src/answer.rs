@@ -72,9 +72,18 @@ impl Answer {
 
     /// SHA-256 of the canonical JSON of all of it.
     pub fn hash(&self) -> String {
+        self.hash_with(self.structured.as_ref().map(Field::Value))
+    }
+
+    /// The same, with the structured content as the caller has it; must be its canonical bytes.
+    pub fn hash_with_written(&self, structured: &[u8]) -> String {
+        self.hash_with(self.structured.as_ref().map(|_| Field::Written(structured)))
+    }
+
+    fn hash_with(&self, structured: Option<Field<'_>>) -> String {
         const YES: Value = Value::Bool(true);
         let rest = self.rest.iter().map(|(key, value)| (key.as_str(), Field::Value(value)));
-        let structured = self.structured.iter().map(|v| ("structuredContent", Field::Value(v)));
+        let structured = structured.map(|field| ("structuredContent", field));
         let error = self.is_error.then_some(("isError", Field::Value(&YES)));
         let written = !(self.bare && self.content.is_empty());
         let content = written.then_some(("content", Field::List(&self.content)));
@@ -166,6 +175,8 @@ mod tests {
         ] {
             let answer: Answer = serde_json::from_value(wire.clone()).unwrap();
             assert_eq!(answer.hash(), canonical::hash(&wire));
+            let written = answer.structured.as_ref().map(canonical::bytes).unwrap_or_default();
+            assert_eq!(answer.hash_with_written(&written), answer.hash());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What reaches the model, and what is kept, for answers short and long.
 
 use super::*;
-use model::{ArtifactKind, canonical};
+use model::ArtifactKind;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
-use super::random::{entropy, is_random};
-use super::table::Alphabet;
+use super::random::{entropy, is_random, is_random_by};
+use super::shape::COMMON;
+use super::table::{Alphabet, Anchor};
 
 /// What a name says about the value after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(super) enum Name {
 pub(super) fn assigned(text: &str, at: Range<usize>, name: Name) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let rest = bytes.get(at.end..)?;
-    let tail = count(rest, REST_OF_NAME_MAX, is_of_name);
+    let tail = count(rest, REST_OF_NAME_MAX, |b| Alphabet::Name.has(b));
     let quotes =
         count(rest.get(tail..)?, 3, |b| b.is_ascii_whitespace() || matches!(b, b'\'' | b'"'));
     let operator = operator(rest.get(tail + quotes..)?)?;
@@ -30,7 +31,8 @@ pub(super) fn assigned(text: &str, at: Range<usize>, name: Name) -> Option<Range
         b.is_ascii_whitespace() || matches!(b, b'`' | b'\'' | b'"' | b'=')
     });
     let start = at.end + open + opening;
-    let run = count(bytes.get(start..)?, VALUE_BYTES_MAX, |b| is_of_value(b, name));
+    let alphabet = if name == Name::Password { Alphabet::Password } else { Alphabet::Value };
+    let run = count(bytes.get(start..)?, VALUE_BYTES_MAX, |b| alphabet.has(b));
     let value = text.get(start..start + run)?;
     let whole_name = text.get(at.start.saturating_sub(PART_OF_NAME_MAX)..at.end + tail);
     let whole_name = whole_name.or_else(|| text.get(at.start..at.end + tail))?;
@@ -40,30 +42,37 @@ pub(super) fn assigned(text: &str, at: Range<usize>, name: Name) -> Option<Range
 /// A cheap look at what no secret lacks: digits, or small and capital letters, and no white space.
 pub(super) fn may_be_secret(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let any = |holds: fn(&u8) -> bool| bytes.iter().any(holds);
-    (7..=VALUE_BYTES_MAX).contains(&bytes.len())
-        && (any(u8::is_ascii_digit) || any(u8::is_ascii_uppercase))
-        && any(u8::is_ascii_alphanumeric)
-        && !any(u8::is_ascii_whitespace)
+    let (mut drawn, mut spaced) = (false, false);
+    if !(7..=VALUE_BYTES_MAX).contains(&bytes.len()) {
+        return false;
+    }
+    for byte in bytes {
+        drawn |= byte.is_ascii_digit() || byte.is_ascii_uppercase();
+        spaced |= byte.is_ascii_whitespace();
+    }
+    drawn && !spaced
 }
 
 /// The same for a field of an object, whose name and value stand apart.
 pub(super) fn names_secret(key: &str, value: &str) -> bool {
     let fits = |name: Name| is_secret(value, name);
-    may_be_secret(value) && words_in(key).any(fits) && !is_harmless(key)
+    may_be_secret(value) && any_word(key, fits) && !is_harmless(key)
 }
 
 /// Whether the name speaks of passwords, tokens or keys.
 pub(super) fn is_about_secrets(key: &str) -> bool {
-    words_in(key).next().is_some()
+    any_word(key, |_| true)
 }
 
-fn words_in(key: &str) -> impl Iterator<Item = Name> {
-    let key = key.to_ascii_lowercase();
-    let meant = move |(word, name): &(&str, Name)| {
-        (*name != Name::Issuer && key.contains(word)).then_some(*name)
-    };
-    NAMES.iter().filter_map(meant)
+/// Issuers are no such words: what stands in a field called `jira` is seldom a token.
+fn any_word(key: &str, fits: impl Fn(Name) -> bool) -> bool {
+    let mut found = false;
+    COMMON.each(key, |hit| {
+        if let Anchor::Name(name @ (Name::Password | Name::Secret)) = hit.anchor {
+            found = found || fits(*name);
+        }
+    });
+    found
 }
 
 #[rustfmt::skip]
@@ -114,26 +123,14 @@ fn count(bytes: &[u8], max: usize, holds: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take(max).take_while(|byte| holds(**byte)).count()
 }
 
-const fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ' | b'\t')
-}
-
-/// A password may hold almost anything; the end is where a text would go on.
-fn is_of_value(byte: u8, name: Name) -> bool {
-    let closes = matches!(
-        byte,
-        b'"' | b'\'' | b'`' | b',' | b';' | b'<' | b'>' | b'&' | b')' | b'[' | b'\\'
-    );
-    match name {
-        Name::Password => byte.is_ascii_graphic() && !closes,
-        Name::Secret | Name::Issuer => Alphabet::Value.has(byte),
-    }
-}
-
 fn operator(rest: &[u8]) -> Option<usize> {
-    const OPERATORS: [&[u8]; 10] =
-        [b":::=", b"::=", b":=", b"=>", b"?=", b"||", b"=", b">", b":", b","];
-    OPERATORS.iter().find(|operator| rest.starts_with(operator)).map(|operator| operator.len())
+    match rest {
+        [b':', b':', b':', b'=', ..] => Some(4),
+        [b':', b':', b'=', ..] => Some(3),
+        [b':' | b'?', b'=', ..] | [b'=', b'>', ..] | [b'|', b'|', ..] => Some(2),
+        [b'=' | b'>' | b':' | b',', ..] => Some(1),
+        _ => None,
+    }
 }
 
 fn is_secret(value: &str, name: Name) -> bool {
@@ -143,10 +140,8 @@ fn is_secret(value: &str, name: Name) -> bool {
             let mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
             (7..=128).contains(&value.len()) && mixed && entropy(value) >= 2.0
         }
-        Name::Secret => {
-            value.len() >= 10 && !value.contains("://") && is_random(value) && entropy(value) >= 3.0
-        }
-        Name::Issuer => value.len() >= 14 && !value.contains("://") && is_random(value),
+        Name::Secret => value.len() >= 10 && is_random_by(value, 3.0) && !value.contains("://"),
+        Name::Issuer => value.len() >= 14 && is_random(value) && !value.contains("://"),
     }
 }
 
@@ -156,10 +151,27 @@ fn is_harmless(name: &str) -> bool {
         "id", "ids", "uuid", "guid", "hash", "sha", "digest", "commit", "etag", "version",
         "cursor", "url", "uri", "name", "checksum", "revision", "ref", "path", "count", "at",
     ];
-    const PAGING: [&str; 5] = ["page", "next", "continuation", "sync", "cursor"];
-    let lower = name.to_ascii_lowercase();
-    let last = lower.trim_end().rsplit(['_', '-', '.', ' ', '\t']).next().unwrap_or_default();
+    let name = name.trim_end();
+    let parts = |byte: &u8| matches!(byte, b'_' | b'-' | b'.' | b' ' | b'\t');
+    let last = name.as_bytes().rsplit(parts).next().unwrap_or_default();
     // `tokenId` ends in a word of its own, `valid` does not.
-    let camel = || name.trim_end().ends_with("Id") || name.trim_end().ends_with("Hash");
-    PUBLIC.contains(&last) || camel() || PAGING.iter().any(|word| lower.contains(word))
+    let camel = name.ends_with("Id") || name.ends_with("Hash");
+    camel
+        || PUBLIC.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(last))
+        || speaks_of_pages(name)
+}
+
+fn speaks_of_pages(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let stands = |at: usize, word: &[u8]| {
+        bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word))
+    };
+    let begins = |at: usize, byte: u8| match byte | 0x20 {
+        b'p' => stands(at, b"page"),
+        b'n' => stands(at, b"next"),
+        b's' => stands(at, b"sync"),
+        b'c' => stands(at, b"cursor") || stands(at, b"continuation"),
+        _ => false,
+    };
+    bytes.iter().enumerate().any(|(at, byte)| begins(at, *byte))
 }

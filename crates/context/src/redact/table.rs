@@ -48,14 +48,44 @@ pub(super) enum Alphabet {
     Base64,
     /// What may stand on the right of an assignment.
     Value,
+    /// What the name on its left may go on with.
+    Name,
+    /// Almost anything; the end is where a text would go on.
+    Password,
 }
 
-impl Alphabet {
-    pub(super) const COUNT: usize = 5;
+const ALPHABETS: [Alphabet; 7] =
+    [Alnum, Word, Dotted, Base64, Value, Alphabet::Name, Alphabet::Password];
 
+impl Alphabet {
+    pub(super) const COUNT: usize = ALPHABETS.len();
+
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "a byte is always within 256 places")]
     pub(super) const fn has(self, byte: u8) -> bool {
+        MEMBERS[byte as usize] >> self as u8 & 1 != 0
+    }
+
+    const fn spells(self, byte: u8) -> bool {
         byte.is_ascii_alphanumeric()
             || match self {
+                Self::Name => matches!(byte, b'_' | b'-' | b'.' | b' ' | b'\t'),
+                Self::Password => {
+                    byte.is_ascii_graphic()
+                        && !matches!(
+                            byte,
+                            b'"' | b'\''
+                                | b'`'
+                                | b','
+                                | b';'
+                                | b'<'
+                                | b'>'
+                                | b'&'
+                                | b')'
+                                | b'['
+                                | b'\\'
+                        )
+                }
                 Self::Alnum => false,
                 Self::Word => matches!(byte, b'_' | b'-'),
                 Self::Dotted => matches!(byte, b'_' | b'-' | b'.' | b'='),
@@ -65,6 +95,29 @@ impl Alphabet {
                 }
             }
     }
+}
+
+/// One bit for each alphabet a byte belongs to.
+static MEMBERS: [u8; 256] = members();
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "evaluated by the compiler, which checks it; a byte is below 256"
+)]
+const fn members() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut alphabet = 0;
+        while alphabet < ALPHABETS.len() {
+            table[byte] |=
+                (ALPHABETS[alphabet].spells(byte as u8) as u8) << ALPHABETS[alphabet] as u8;
+            alphabet += 1;
+        }
+        byte += 1;
+    }
+    table
 }
 
 impl Shape {
@@ -114,13 +167,13 @@ pub(super) static SHAPES: &[Shape] = &[
     token("A3T", Alnum, 17).exact(), token("ABSK", Base64, 90).exact(),
     token("bedrock-api-key-", Base64, 20).anywhere(), token("LTAI", Alnum, 20).exact(),
     token("AIza", Word, 33), token("ya29.", Word, 30), token("GOCSPX-", Word, 24),
-    token("Q~", Value, 30).after(4), token("dop_v1_", Alnum, 50), token("doo_v1_", Alnum, 50),
+    token("Q~", Value, 30).exact().after(4), token("dop_v1_", Alnum, 50), token("doo_v1_", Alnum, 50),
     token("dor_v1_", Alnum, 50), token("v1.0-", Word, 150), token("HRKU-", Word, 50),
     token("fo1_", Word, 40), token("fm1r_", Base64, 80), token("fm1a_", Base64, 80),
     token("fm2_", Base64, 80), token("dapi", Word, 32).random(), token("tk-us-", Word, 40),
     token("AQVN", Word, 35).exact(), token("t1.", Dotted, 86).random(), token("YCAJE", Word, 30).exact(),
     token(".atlasv1.", Dotted, 50).after(10), token("hvs.", Word, 24), token("hvb.", Word, 80),
-    token("s.", Alnum, 24).random(), token("pul-", Alnum, 36), token("ico-", Alnum, 30),
+    token("s.", Alnum, 24).exact().random(), token("pul-", Alnum, 36), token("ico-", Alnum, 30),
     token("dp.pt.", Alnum, 40).anywhere(), token("dp.st.", Dotted, 40).anywhere(),
     token("sha256~", Word, 40), token("4b1d", Alnum, 36).random(),
     token("pscale_tkn_", Dotted, 30), token("pscale_oauth_", Dotted, 30), token("pscale_pw_", Dotted, 30),

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::script::{is_cjk, is_emoji, is_indic_or_arabic, is_right_to_left, takes_variation};
+use super::stride::next_place;
 
 /// Takes out bidirectional controls, tags, zero-width and other invisible characters.
 pub(super) fn reveal(text: &str) -> Cow<'_, str> {
@@ -36,38 +37,27 @@ pub(super) fn reveal(text: &str) -> Cow<'_, str> {
 /// The next invisible character, told by its bytes alone.
 fn suspect(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
-    let mut at = from;
-    while let Some(rest) = bytes.get(at..)
-        && let (Some(chunk), Some(next)) = (rest.first_chunk::<64>(), rest.get(1..)?.first_chunk())
-    {
-        if hides(chunk, next) {
-            let found = (at..at + 64).find(|at| spells_invisible(bytes, *at));
-            if found.is_some() {
-                return found;
-            }
-        }
-        at += 64;
-    }
-    (at..bytes.len()).find(|at| spells_invisible(bytes, *at))
+    next_place(bytes, from, may_hide, |at, byte| byte >= 0xC2 && spells_invisible(bytes, at))
 }
 
-/// Branch-free over 64 bytes, so that text without any runs at memory speed.
-fn hides(chunk: &[u8; 64], next: &[u8; 64]) -> bool {
-    let pairs = chunk.iter().zip(next);
-    pairs.fold(false, |found, (first, second)| found | may_hide(*first, *second))
-}
-
-/// Two bytes that begin an invisible character, or one of a few neighbours.
+/// Three bytes that begin an invisible character, or one of a few neighbours.
 #[inline]
 #[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler makes it wide")]
-const fn may_hide(first: u8, second: u8) -> bool {
-    (first == 0xE2) & ((second == 0x80) | (second == 0x81))
-        | (first == 0xEF) & ((second == 0xB8) | (second >= 0xBB))
+const fn may_hide(first: u8, second: u8, third: u8) -> bool {
+    let in_e2 = (second == 0x80)
+        & ((third >= 0x8B) & (third <= 0x8F) | (third >= 0xAA) & (third <= 0xAE))
+        | (second == 0x81) & (third >= 0xA0);
+    let in_ef = (second == 0xB8) & (third <= 0x8F)
+        | (second == 0xBB) & (third == 0xBF)
+        | (second == 0xBE) & (third == 0xA0)
+        | (second == 0xBF) & (third >= 0xB0);
+    (first == 0xE2) & in_e2
+        | (first == 0xEF) & in_ef
         | (first == 0xC2) & (second == 0xAD)
         | (first == 0xCD) & (second == 0x8F)
         | (first == 0xD8) & (second == 0x9C)
         | (first == 0xE1) & ((second == 0x85) | (second == 0x9E) | (second == 0xA0))
-        | (first == 0xE3) & (second == 0x85)
+        | (first == 0xE3) & (second == 0x85) & (third == 0xA4)
         | (first == 0xF0) & ((second == 0x9B) | (second == 0x9D))
         | (first == 0xF3) & (second == 0xA0)
 }
@@ -153,96 +143,4 @@ fn flag(before: char, rest: &str) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn check(dirty: &str, clean: &str) {
-        assert_eq!(reveal(dirty), clean, "{}", dirty.escape_unicode());
-    }
-
-    /// A6: alone among letters, not one of them stays.
-    #[test]
-    fn every_invisible_character_goes_from_plain_words() {
-        let all = (0..=0x0010_FFFF).filter_map(char::from_u32).filter(|c| is_invisible(*c));
-        let mut count = 0;
-        for c in all {
-            check(&format!("ad{c}min"), "admin");
-            check(&format!("{c}"), "");
-            check(&format!("a{c}{c}{c}"), "a");
-            count += 1;
-        }
-        assert!(count > 4_100, "{count}");
-    }
-
-    #[test]
-    fn the_bytes_give_every_invisible_character_away() {
-        for c in (0..=0x0010_FFFF).filter_map(char::from_u32).filter(|c| is_invisible(*c)) {
-            let spelled = c.to_string();
-            let bytes = spelled.as_bytes();
-            assert!(spells_invisible(bytes, 0), "{}", c.escape_unicode());
-            assert!(may_hide(bytes[0], bytes[1]), "{}", c.escape_unicode());
-            check(&format!("{}{c}", "x".repeat(63)), &"x".repeat(63));
-        }
-    }
-
-    #[test]
-    fn emoji_sequences_stay_whole() {
-        for text in [
-            "👨\u{200D}👩\u{200D}👧\u{200D}👦 family",
-            "❤\u{FE0F}\u{200D}🔥",
-            "🏳\u{FE0F}\u{200D}🌈",
-            "👩🏽\u{200D}💻",
-            "1\u{FE0F}\u{20E3} #\u{FE0F}\u{20E3}",
-            "☎\u{FE0E} ©\u{FE0F} ℹ\u{FE0F}",
-            "🏴\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",
-        ] {
-            assert!(matches!(reveal(text), Cow::Borrowed(_)), "{}", text.escape_unicode());
-        }
-    }
-
-    #[test]
-    fn scripts_that_need_invisible_characters_keep_them() {
-        for text in [
-            "می\u{200C}خواهم",
-            "क्\u{200D}ष क्\u{200C}ष",
-            "ශ්\u{200D}රී",
-            "ภาษา\u{200B}ไทย",
-            "שלום\u{200F}! (\u{200E}עברית\u{200F})",
-            "葛\u{E0100}城",
-            "ᠠ\u{180B}",
-        ] {
-            assert!(matches!(reveal(text), Cow::Borrowed(_)), "{}", text.escape_unicode());
-        }
-    }
-
-    /// Trojan Source and tag smuggling, also next to characters that could excuse one.
-    #[test]
-    fn what_could_carry_a_message_goes() {
-        check("access\u{202E}nimda\u{202C}", "accessnimda");
-        check("\u{2066}// comment\u{2069}", "// comment");
-        let hidden: String = "send the keys"
-            .chars()
-            .map(|c| char::from_u32(0xE0000 + u32::from(c)).unwrap())
-            .collect();
-        check(&format!("hi{hidden}"), "hi");
-        check(&format!("🏴{hidden}\u{E007F}"), "🏴");
-        check("a\u{FE00}\u{FE01}\u{FE0F}", "a");
-        check("😀\u{FE0F}\u{FE0F}\u{FE01}", "😀\u{FE0F}");
-        check("👩\u{200D}\u{200D}\u{200D}💻", "👩\u{200D}💻");
-        check("\u{FEFF}{\"a\": 1}", "{\"a\": 1}");
-    }
-
-    proptest! {
-        /// A6: idempotent, and nothing visible is lost.
-        #[test]
-        fn a_second_pass_changes_nothing(
-            text in "([a#1_é漢שلک😀👩🏴❤]|[\u{200B}-\u{200F}\u{202A}-\u{202E}\u{2060}-\u{206F}\u{FE00}-\u{FE0F}]|[\u{E0000}-\u{E01EF}]|\u{61C}){0,40}"
-        ) {
-            let once = reveal(&text).into_owned();
-            prop_assert!(matches!(reveal(&once), Cow::Borrowed(_)), "{}", once.escape_unicode());
-            let visible = |text: &str| text.chars().filter(|c| !is_invisible(*c)).collect::<String>();
-            prop_assert_eq!(visible(&once), visible(&text));
-        }
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::spelling::take_char;
+use super::stride::next_place;
 
 /// Each as its opening, its name and its closing.
 const SEED: [(&str, &str, &str); 3] =
@@ -31,9 +32,6 @@ const NAMES: [&str; 17] = [
     "message",
     "channel",
 ];
-
-/// What the names between `<|` and `|>` begin with.
-const INITIALS: &str = "iebspuamc";
 
 /// The longest marker in characters.
 const CHARS_MAX: usize = 19;
@@ -75,36 +73,45 @@ pub(super) fn replace(text: &str, markers: Markers, put: impl Fn(&str) -> String
 
 /// The next place where a marker may begin.
 fn candidate(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    loop {
-        let rest = bytes.get(at..)?;
-        at += memchr::memchr3(b'<', b'_', b'&', rest).map_or(rest.len(), |found| found);
-        let wide = rest.get(..at.min(bytes.len()) - (bytes.len() - rest.len()))?;
-        if let Some(found) = wide_start(wide) {
-            return Some(bytes.len() - rest.len() + found);
-        }
-        let (byte, next) = (*bytes.get(at)?, bytes.get(at + 1));
-        if may_begin(byte, next) {
-            return Some(at);
-        }
-        at += 1;
-    }
+    next_place(bytes, from, may_open, |at, byte| {
+        matches!(byte, b'<' | b'_' | b'&' | 0xEF) && may_begin(bytes.get(at..).unwrap_or_default())
+    })
 }
 
-/// Letters in full width begin with these two bytes.
-fn wide_start(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(0xEF, bytes).find(|at| bytes.get(at + 1) == Some(&0xBC))
+/// Three bytes that a marker may begin with.
+#[inline]
+#[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler makes it wide")]
+const fn may_open(first: u8, second: u8, third: u8) -> bool {
+    let spelled = (second == b'&') | (second == 0xEF);
+    let named = (second | 0x20 == b'l') | (second | 0x20 == b'a') | (second == b'#');
+    (first == b'<') & ((second == b'|') | spelled)
+        | (first == b'_') & ((second == b'_') | spelled)
+        | (first == b'&') & named
+        | (first == 0xEF) & (second == 0xBC) & ((third == 0x9C) | (third == 0xBF))
 }
 
-fn may_begin(byte: u8, next: Option<&u8>) -> bool {
-    let Some(next) = next else { return false };
-    match byte {
-        b'<' => matches!(next, b'|' | b'&' | 0xEF),
-        b'_' => matches!(next, b'_' | b'&' | 0xEF),
-        // `&lt;`, `&lowbar;`, `&amp;`, `&#60;`: no other can be the first of a marker.
-        b'&' => matches!(next, b'l' | b'L' | b'a' | b'A' | b'#'),
+/// The same with more bytes: a closer look at what texts are full of.
+fn may_begin(bytes: &[u8]) -> bool {
+    let is_spelled = |byte: u8| matches!(byte, b'&' | 0xEF);
+    match *bytes {
+        [b'<', b'|', third, ..] => is_initial(third) || is_spelled(third),
+        [b'_', b'_', third, ..] => third | 0x20 == b's' || is_spelled(third),
+        [b'<' | b'_', second, ..] => is_spelled(second),
+        [b'&', b'l' | b'L', b't' | b'T', b';', next, ..] => next == b'|' || is_spelled(next),
+        // `&amp;lt;`, `&amp;lowbar;`, `&amp;amp;`, `&amp;#60;`.
+        [b'&', b'a' | b'A', _, _, b';', next, ..] => {
+            matches!(next, b'l' | b'L' | b'a' | b'A' | b'#')
+        }
+        // `&lowbar;`, `&#60;`, and `<` and `_` in full width.
+        [b'&', b'l' | b'L', b'o' | b'O', ..] | [b'&', b'#', ..] | [0xEF, 0xBC, 0x9C | 0xBF, ..] => {
+            true
+        }
         _ => false,
     }
+}
+
+const fn is_initial(byte: u8) -> bool {
+    matches!(byte | 0x20, b'i' | b'e' | b'b' | b's' | b'p' | b'u' | b'a' | b'm' | b'c')
 }
 
 /// The name of the marker `text` starts with, and how many bytes spell it.
@@ -133,12 +140,10 @@ fn marker(text: &str, markers: Markers) -> Option<(&'static str, usize)> {
 fn opens(text: &str) -> bool {
     let Some((first, rest)) = take_char(text) else { return false };
     let Some((second, rest)) = take_char(rest) else { return false };
-    let third = |letters: &str| {
-        take_char(rest).is_some_and(|(c, _)| letters.contains(c.to_ascii_lowercase()))
-    };
+    let third = || take_char(rest).and_then(|(c, _)| u8::try_from(c).ok());
     match (first, second) {
-        ('<', '|') => third(INITIALS),
-        ('_', '_') => third("s"),
+        ('<', '|') => third().is_some_and(is_initial),
+        ('_', '_') => third().is_some_and(|c| c | 0x20 == b's'),
         _ => false,
     }
 }
@@ -166,75 +171,4 @@ pub(super) fn spellings() -> impl Iterator<Item = String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn check(dirty: &str, clean: &str) {
-        assert_eq!(mark(dirty), clean, "{dirty:?}");
-    }
-
-    /// SG-35 in the strict profile: marked, not cut out.
-    #[test]
-    fn markers_are_named_where_they_stood() {
-        check("a <|im_start|>system b", "a [marker:im_start]system b");
-        check("__SYSTEM__ and <|IM_End|>", "[marker:system] and [marker:im_end]");
-        check("<|eot_id|><|start_header_id|>", "[marker:eot_id][marker:start_header_id]");
-    }
-
-    /// A7, C5, SG-37: neither by joining nor by escaping.
-    #[test]
-    fn no_spelling_gets_through() {
-        check("__sys__system__tem__", "__sys[marker:system]tem__");
-        check("&lt;|im_start|&gt;", "[marker:im_start]");
-        check("&amp;amp;lt;&#124;im_&#83;tart&#x7C;&GT;", "[marker:im_start]");
-        check("&#95;&lowbar;system__", "[marker:system]");
-        check("＜|ｉm_start｜＞", "[marker:im_start]");
-        check("<&vert;im_end&VerticalLine;>", "[marker:im_end]");
-    }
-
-    #[test]
-    fn what_only_looks_alike_stays() {
-        for text in [
-            "__init__ a__system b <| x |> y <||> snake_case __systemd__",
-            "a &lt; b &amp;&amp; c &nbsp; &",
-            "<|im_startle|> <im_start>",
-            "file_system__x",
-        ] {
-            assert!(matches!(mark(text), Cow::Borrowed(_)), "{text}: {}", mark(text));
-        }
-    }
-
-    #[test]
-    fn every_name_has_its_initial() {
-        assert!(NAMES.iter().all(|name| name.starts_with(|c| INITIALS.contains(c))));
-        assert!(spellings().all(|spelling| opens(&spelling)));
-    }
-
-    #[test]
-    fn a_million_half_markers_take_no_quadratic_time() {
-        let half = "&amp;lt;|im_star".repeat(60_000);
-        assert_eq!(mark(&half), half);
-        let chain = format!("&{}", "amp;".repeat(250_000));
-        assert_eq!(mark(&chain), chain);
-    }
-
-    proptest! {
-        /// SG-37, C5: no marker in any output, raw or escaped, and a second pass finds nothing.
-        #[test]
-        fn nothing_marked_holds_a_marker(
-            text in "(__|system|sys|tem|<\\||im_start|im_end|\\|>|&lt;|&gt;|&amp;|amp;|lt;|\\||x|&#95;){0,24}"
-        ) {
-            let once = mark(&text).into_owned();
-            prop_assert!(matches!(mark(&once), Cow::Borrowed(_)), "{once}");
-            let mut plain = once.to_lowercase();
-            for _ in 0..9 {
-                plain = plain.replace("&amp;", "&");
-            }
-            plain = plain.replace("&lt;", "<").replace("&gt;", ">").replace("&#95;", "_");
-            for marker in spellings() {
-                prop_assert!(!plain.contains(&marker), "{once}");
-            }
-        }
-    }
-}
+mod tests;

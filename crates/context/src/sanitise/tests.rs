@@ -133,3 +133,15 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// The short ways of the strict profile against its three steps one after the other.
+    #[test]
+    fn short_ways_lead_to_the_same_text(
+        text in "([ -~]{0,40}|[\t\n\r\u{0}-\u{9f}]|__system__|<\\|im_start\\|>|&lt;|[é漢“\u{200B}\u{202E}😀]){0,12}"
+    ) {
+        let scrubbed = scrub(&text);
+        let revealed = invisible::reveal(&scrubbed);
+        prop_assert_eq!(Profile::Strict.clean(&text), marker::mark(&revealed));
+    }
+}

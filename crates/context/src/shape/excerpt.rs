@@ -138,7 +138,7 @@ fn fitting<'a>(lines: impl Iterator<Item = &'a str>, room: usize) -> (usize, usi
 }
 
 fn lines(text: &str) -> usize {
-    let breaks = text.bytes().filter(|byte| *byte == b'\n').count();
+    let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     breaks + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 

@@ -23,6 +23,19 @@ pub(super) struct Lane {
     pub(super) shown: Excerpt,
 }
 
+/// Structured content.
+pub(super) struct Data {
+    value: Value,
+    /// INVARIANT: the canonical bytes, so that the artifact's id is the payload's hash.
+    written: Vec<u8>,
+}
+
+impl Data {
+    pub(super) fn new(value: Value, written: Option<Vec<u8>>) -> Self {
+        Self { written: written.unwrap_or_else(|| canonical::bytes(&value)), value }
+    }
+}
+
 impl Lanes {
     /// The lane behind the first handle.
     pub(super) fn set_aside(&self) -> Option<&Lane> {
@@ -34,19 +47,19 @@ impl Lanes {
 /// Shares `room` tokens among what is long. Data of at most `inline_chars` may stay.
 pub(super) fn lanes(
     text: String,
-    structured: Option<Value>,
+    structured: Option<Data>,
     room: usize,
     inline_chars: usize,
 ) -> Lanes {
-    let repeats = structured.as_ref().is_some_and(|value| json::spells(&text, value));
+    let repeats = structured.as_ref().is_some_and(|data| json::spells(&text, &data.value));
     let (inline, data, room) = match structured {
         None => (None, None, room),
-        Some(value) => match json::chars(&value, inline_chars) {
+        Some(data) => match json::chars(&data.value, inline_chars) {
             // Two characters are never more than two tokens, and usually less than one.
             chars if !repeats && chars <= (inline_chars / 2).min(room) => {
-                (Some(value), None, room - chars / 2)
+                (Some(data.value), None, room - chars / 2)
             }
-            _ => (None, Some(value), room),
+            _ => (None, Some(data), room),
         },
     };
     let words_room = if data.is_some() { room / 2 } else { room };
@@ -56,9 +69,8 @@ pub(super) fn lanes(
     });
     let taken = words.as_ref().map_or(0, |lane| lane.shown.tokens());
     let data_room = room.saturating_sub(taken);
-    let data = data.map(|value| {
-        // INVARIANT: the canonical bytes, so that the artifact's id is the payload's hash.
-        let text = String::from_utf8(canonical::bytes(&value)).unwrap_or_default();
+    let data = data.map(|Data { value, written }| {
+        let text = String::from_utf8(written).unwrap_or_default();
         Lane::new(text, Form::Json(Sketch::of_value(&value)), data_room)
     });
     Lanes { data, words, inline }
