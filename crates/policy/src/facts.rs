@@ -8,11 +8,11 @@ use cedar_policy::{
     Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression,
 };
 use manifest::Capability;
+use model::canonical::Field;
 use model::{
     ApprovalMode, CallId, Caller, CapClass, DecisionId, Effect, Item, ItemKind, Method, Principal,
     PrincipalKind, Timestamp, canonical,
 };
-use model::canonical::Field;
 use serde_json::{Map, Value, json};
 
 /// What is being asked for, by whom, with what.

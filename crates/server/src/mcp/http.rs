@@ -89,9 +89,7 @@ async fn answer(shared: Arc<Shared>, request: Request) -> Response {
         (Transport::LegacySse, "/sse", Method::GET) => sse::open(&shared, request.headers()),
         (Transport::LegacySse, "/sse", _) => only("GET", "open the stream with GET\n"),
         (Transport::LegacySse, "/messages/", Method::POST) => sse::post(shared, request).await,
-        (Transport::Streamable, "/mcp", _) | (Transport::LegacySse, "/messages/", _) => {
-            only_post()
-        }
+        (Transport::Streamable, "/mcp", _) | (Transport::LegacySse, "/messages/", _) => only_post(),
         (_, "/healthz", Method::GET | Method::HEAD) => "ok\n".into_response(),
         (_, "/healthz", _) => only("GET,HEAD", "ask with GET\n"),
         _ => StatusCode::NOT_FOUND.into_response(),
