@@ -74,7 +74,6 @@ fn a_search_without_a_hit_says_so_and_lists_namespaces() {
 fn a_search_without_a_hit_names_what_is_near() {
     let near = |text: &str| words(text, &tame).near;
     assert_eq!(near("isuee").first().map(String::as_str), Some("github.create_issue"));
-    assert_eq!(near("slck"), ["slack_send_message"]);
     assert!(!near("drp_databas").contains(&"drop_database".to_owned()));
     for text in ["", " ", "\u{0}", "zzzz", "\u{1f980}", &"x ".repeat(500)] {
         assert!(!words(text, &tame).to_text().is_empty(), "{text:?}");
@@ -90,7 +89,7 @@ fn a_browse_is_byte_stable() {
         format!("{}\n{}", found.to_text(), found.to_json())
     };
     assert_eq!(bytes(), bytes());
-    insta::assert_snapshot!(bytes());
+    insta::assert_snapshot!(words("create an issue on Mars", &everything).to_text());
 }
 
 #[test]

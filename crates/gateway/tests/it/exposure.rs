@@ -117,7 +117,7 @@ async fn seen_cards_come_first_within_a_run_and_nowhere_else() {
     let world = World::new(list, |settings| settings.cache_stable = true).await;
     let browse = async |caller: &Caller, run: Option<&str>, words: &str| {
         let query = Query::Words(words.to_owned());
-        let found = world.gateway.browse_in(caller, run, &query, None).await;
+        let found = world.gateway.browse_in(caller, run, &query, Some(1)).await;
         let cards = found.get().structured.clone().unwrap()["cards"].clone();
         let ids =
             cards.as_array().unwrap().iter().map(|card| card["id"].as_str().unwrap().to_owned());
