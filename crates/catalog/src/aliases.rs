@@ -1,5 +1,6 @@
 //! Every name a caller may use, and the one entry it means. A name two entries share means none.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Built in tiers: a name settled in one tier is out of reach for the later ones, so that an
@@ -9,10 +10,10 @@ pub(crate) struct Aliases(HashMap<String, Option<usize>>);
 
 impl Aliases {
     /// Adds names of equal rank.
-    pub(crate) fn add_tier<'a>(&mut self, names: impl Iterator<Item = (&'a str, usize)>) {
+    pub(crate) fn add_tier<'a>(&mut self, names: impl Iterator<Item = (Cow<'a, str>, usize)>) {
         let mut tier: HashMap<String, Option<usize>> = HashMap::new();
-        for (name, entry) in names.filter(|(name, _)| !self.0.contains_key(*name)) {
-            let meaning = tier.entry(name.to_owned()).or_insert(Some(entry));
+        for (name, entry) in names.filter(|(name, _)| !self.0.contains_key(name.as_ref())) {
+            let meaning = tier.entry(name.into_owned()).or_insert(Some(entry));
             if *meaning != Some(entry) {
                 *meaning = None;
             }
@@ -32,11 +33,12 @@ mod tests {
     #[test]
     fn a_shared_name_means_nothing_and_an_earlier_tier_wins() {
         let mut aliases = Aliases::default();
-        aliases.add_tier([("shown", 0), ("other", 1)].into_iter());
-        aliases.add_tier(
-            [("shown", 1), ("both", 0), ("both", 1), ("same", 1), ("same", 1)].into_iter(),
-        );
-        aliases.add_tier([("both", 0)].into_iter());
+        let mut add = |tier: &[(&'static str, usize)]| {
+            aliases.add_tier(tier.iter().map(|(name, entry)| (Cow::Borrowed(*name), *entry)));
+        };
+        add(&[("shown", 0), ("other", 1)]);
+        add(&[("shown", 1), ("both", 0), ("both", 1), ("same", 1), ("same", 1)]);
+        add(&[("both", 0)]);
         let check = |name: &str, expected| assert_eq!(aliases.resolve(name), expected, "{name}");
         check("shown", Some(0));
         check("other", Some(1));

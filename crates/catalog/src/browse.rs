@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use model::{Card, Code, Fault};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::cards::make_cards;
+use crate::cards::{self, make_cards};
 use crate::entry::Entry;
 use crate::find::Look;
 use crate::generation::Catalogue;
@@ -44,8 +45,53 @@ pub struct Browse {
     /// What the reader should know about how this was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Names that read like the query, where nothing matches it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub near: Vec<String>,
     /// What the reader can do next.
     pub hint: String,
+}
+
+impl Browse {
+    /// What a model reads: a line a card, then what it should know beside them. Never empty.
+    pub fn to_text(&self) -> String {
+        let folders = self.folders.iter().map(|(name, tools)| format!("/{name} ({tools} tools)"));
+        let list = |label: &str, words: &[String]| match words {
+            [] => String::new(),
+            words => format!("{label}: {}", words.join(", ")),
+        };
+        let paragraphs = [
+            cards::render_text(&self.cards),
+            folders.collect::<Vec<_>>().join("\n"),
+            list("no tool knows", &self.unmatched),
+            list("near", &self.near),
+            self.alike.join("\n"),
+            self.note.clone().unwrap_or_default(),
+            self.hint.clone(),
+        ];
+        let paragraphs = paragraphs.into_iter().filter(|paragraph| !paragraph.is_empty());
+        paragraphs.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The same for programs, without what says nothing.
+    pub fn to_json(&self) -> Value {
+        let mut fields = json!({
+            "cards": self.cards.iter().map(cards::structured).collect::<Vec<_>>(),
+            "folders": self.folders.iter().map(|(name, tools)| json!({"path": format!("/{name}"), "tools": tools})).collect::<Vec<_>>(),
+            "unmatched": self.unmatched,
+            "near": self.near,
+            "alike": self.alike,
+            "note": self.note,
+            "hint": self.hint,
+        });
+        if let Some(fields) = fields.as_object_mut() {
+            fields.retain(|key, value| {
+                let says = value.as_array().map_or(!value.is_null(), |list| !list.is_empty());
+                key == "cards" || says
+            });
+        }
+        fields
+    }
 }
 
 impl Catalogue {
@@ -89,16 +135,24 @@ impl Catalogue {
             return Ok(Browse { folders: self.folders(visible), hint, ..Browse::default() });
         }
         let found = self.entries().iter().filter(|entry| visible(entry) && path.matches(entry));
-        let found: Vec<_> = found.map(|entry| (Arc::clone(entry), None)).collect();
+        let mut found: Vec<_> = found.map(|entry| (Arc::clone(entry), None)).collect();
         if found.is_empty() {
             return Err(self.nowhere(text, visible));
         }
+        let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+        if found.len() > top_k {
+            for group in found.iter().filter_map(|(entry, _)| path.group_of(entry)) {
+                *groups.entry(group).or_default() += 1;
+            }
+            found.retain(|(entry, _)| path.group_of(entry).is_none());
+        }
         let cards = make_cards(&found, top_k, self.generation());
-        let hint = match found.len().saturating_sub(cards.len()) {
-            0 => "call one by its name, with these arguments".to_owned(),
-            more => format!("{more} more here; raise `top_k` or search with words"),
+        let hint = match (found.len().saturating_sub(cards.len()), groups.is_empty()) {
+            (0, true) => "call one by its name, with these arguments".to_owned(),
+            (0, false) => "open a group by its path, or search with words".to_owned(),
+            (more, _) => format!("{more} more here; raise `top_k` or search with words"),
         };
-        Ok(Browse { cards, hint, ..Browse::default() })
+        Ok(Browse { cards, folders: groups.into_iter().collect(), hint, ..Browse::default() })
     }
 
     fn nowhere(&self, text: &str, visible: &dyn Fn(&Entry) -> bool) -> Fault {
@@ -110,6 +164,30 @@ impl Catalogue {
         };
         let fault = Fault::new(Code::PathNotFound, format!("nothing at `{text}`; {hint}"));
         fault.at(text).with("near", near)
+    }
+
+    /// Names of tools that read like one of the words, best first.
+    pub(crate) fn near_names(&self, words: &str, visible: &dyn Fn(&Entry) -> bool) -> Vec<String> {
+        const ALIKE: f64 = 0.8;
+        let words = words.to_lowercase();
+        let words: Vec<&str> =
+            words.split_whitespace().take(limits::NEAR_WORDS_MAX).chain([words.as_str()]).collect();
+        let likeness = |name: &str| {
+            let name = name.to_lowercase();
+            let whole = words.iter().map(|word| strsim::jaro_winkler(word, &name));
+            let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2);
+            let parts = parts.flat_map(|part| {
+                words.iter().map(move |word| strsim::jaro_winkler(word, part) * 0.98)
+            });
+            whole.chain(parts).fold(0.0, f64::max)
+        };
+        let entries = self.entries().iter().filter(|entry| visible(entry));
+        let mut near: Vec<(f64, &str)> = entries
+            .map(|entry| (likeness(&entry.item.name), entry.shown_name.as_str()))
+            .filter(|(likeness, _)| *likeness >= ALIKE)
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        near.into_iter().take(limits::NEAR_MAX).map(|(_, name)| name.to_owned()).collect()
     }
 
     /// Paths of namespaces and tools that read alike, best first.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use model::card::Safety;
 use model::fault::one_line;
 use model::{Card, Generation, Hints};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::entry::Entry;
-use crate::limits;
+use crate::{limits, tokens};
 
 /// Best score first, then by id; entries without a score come last.
 pub fn make_cards(
@@ -17,24 +17,48 @@ pub fn make_cards(
     generation: Generation,
 ) -> Vec<Card> {
     let mut cards: Vec<Card> =
-        scored.iter().map(|(entry, score)| card(entry, *score, generation)).collect();
+        scored.iter().map(|(entry, score)| dealt(entry, *score, generation)).collect();
     let rank = |card: &Card| card.score.unwrap_or(f64::NEG_INFINITY);
     cards.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| a.id.cmp(&b.id)));
     cards.truncate(max_cards);
     cards
 }
 
-/// The cards as lines of text, one a card.
+/// The cards as lines of text, one a card. A line does not say its place: the same card is the
+/// same bytes wherever it stands.
 pub fn render_text(cards: &[Card]) -> String {
-    let lines = cards.iter().enumerate().map(|(number, card)| {
-        let safety = match card.safety {
-            Safety::Unknown => "",
-            Safety::ReadOnly => " [read-only]",
-            Safety::Destructive => " [destructive]",
-        };
-        format!("{}. {} — {}{safety}", number + 1, card.signature, card.description)
+    cards.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What a model reads of one card: at most [`limits::CARD_TOKENS_MAX`] tokens.
+pub fn line(card: &Card) -> String {
+    compose(&card.signature, &card.description, card.safety)
+}
+
+/// The card as JSON for programs: what says nothing (zero, empty, the id once more) is left out.
+pub fn structured(card: &Card) -> Value {
+    let mut fields = json!({
+        "id": card.id,
+        "signature": card.signature,
+        "description": card.description,
+        "namespace": card.namespace,
+        "tags": card.tags,
+        "side_effects": card.side_effects,
+        "cost_hint": card.cost_hint,
+        "safety": card.safety,
+        "score": card.score,
     });
-    lines.collect::<Vec<_>>().join("\n")
+    if let Some(fields) = fields.as_object_mut() {
+        let silent = |value: &Value| match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(list) => list.is_empty(),
+            Value::Number(number) => number.as_f64() == Some(0.0),
+            _ => false,
+        };
+        fields.retain(|_, value| !silent(value));
+    }
+    fields
 }
 
 /// Parameter names and whether each is required: required ones first, otherwise as written.
@@ -47,24 +71,42 @@ pub(crate) fn params(schema: &Value) -> impl Iterator<Item = (&str, bool)> {
     first.into_iter().map(|name| (name, true)).chain(last.into_iter().map(|name| (name, false)))
 }
 
-fn card(entry: &Entry, score: Option<f64>, generation: Generation) -> Card {
+/// Draws an entry's card, once a generation. Everything but score and generation is final here.
+pub(crate) fn draw(entry: &Entry) -> Card {
     let item = &entry.item;
+    let (signature, safety) =
+        (signature(&entry.shown_name, &item.input_schema), safety(&item.hints));
     Card {
         id: entry.shown_name.clone(),
         name: one_line(&item.name, limits::CARD_NAME_CHARS_MAX),
-        description: shorten(&item.description, limits::CARD_DESCRIPTION_CHARS_MAX),
+        description: description(&signature, &item.description, safety),
         tags: tags(&item.tags),
         kind: item.kind,
         namespace: item.namespace.clone(),
-        signature: signature(&entry.shown_name, &item.input_schema),
+        signature,
         has_schema: item.input_schema.as_object().is_some_and(|schema| !schema.is_empty()),
-        // Rounded, so that the bytes do not hang on the last bits of a logarithm.
-        score: score.map(|score| (score * 10_000.0).round() / 10_000.0),
+        score: None,
         cost_hint: item.hints.cost.unwrap_or_default(),
         side_effects: item.hints.read_only != Some(true),
-        safety: safety(&item.hints),
-        generation,
+        safety,
+        generation: Generation::default(),
     }
+}
+
+fn dealt(entry: &Entry, score: Option<f64>, generation: Generation) -> Card {
+    // Rounded, so that the bytes do not hang on the last bits of a logarithm.
+    let score = score.map(|score| (score * 10_000.0).round() / 10_000.0);
+    Card { score, generation, ..entry.card().clone() }
+}
+
+fn compose(signature: &str, description: &str, safety: Safety) -> String {
+    let mark = match safety {
+        Safety::Unknown => "",
+        Safety::ReadOnly => " [read-only]",
+        Safety::Destructive => " [destructive]",
+    };
+    let dash = if description.is_empty() { "" } else { " — " };
+    format!("{signature}{dash}{description}{mark}")
 }
 
 fn safety(hints: &Hints) -> Safety {
@@ -86,34 +128,67 @@ fn tags(tags: &[String]) -> Vec<String> {
     kept
 }
 
+/// As many parameters as fit, an ellipsis for the others.
 fn signature(name: &str, schema: &Value) -> String {
-    let written = params(schema).map(|(name, required)| {
-        let name = one_line(name, limits::SIGNATURE_PARAM_CHARS_MAX);
-        if required { name } else { format!("{name}?") }
-    });
-    let mut list: Vec<String> = written.take(limits::SIGNATURE_PARAMS_MAX + 1).collect();
-    if list.len() > limits::SIGNATURE_PARAMS_MAX {
-        list.truncate(limits::SIGNATURE_PARAMS_MAX);
-        list.push("…".to_owned());
+    let mut list: Vec<String> = params(schema)
+        .map(|(name, required)| {
+            let name = one_line(name, limits::SIGNATURE_PARAM_CHARS_MAX);
+            if required { name } else { format!("{name}?") }
+        })
+        .collect();
+    let all = list.len();
+    list.truncate(limits::SIGNATURE_PARAMS_MAX);
+    loop {
+        let rest = match (list.is_empty(), list.len() < all) {
+            (_, false) => "",
+            (true, true) => "…",
+            (false, true) => ", …",
+        };
+        let signature = format!("{name}({}{rest})", list.join(", "));
+        if tokens::fits(&signature, limits::SIGNATURE_TOKENS_MAX) || list.pop().is_none() {
+            return signature;
+        }
     }
-    format!("{name}({})", list.join(", "))
 }
 
-/// The longest run of whole sentences that fits, else a cut within the first.
-fn shorten(text: &str, chars_max: usize) -> String {
+/// The longest run of whole sentences with which the line keeps to its target, else a cut within
+/// the first.
+fn description(signature: &str, text: &str, safety: Safety) -> String {
+    let fits = |description: &str| {
+        let line = compose(signature, description, safety);
+        tokens::fits(&line, limits::CARD_TOKENS_TARGET)
+    };
     let line = one_line(text, usize::MAX);
-    if line.chars().nth(chars_max).is_none() {
+    if line.len() <= limits::CARD_DESCRIPTION_CHARS_MAX && fits(&line) {
         return line;
     }
-    let chars: Vec<char> = line.chars().collect();
-    let ends = |at: &usize| {
-        let stop = chars.get(*at).is_some_and(|c| ".!?".contains(*c));
-        stop && chars.get(at + 1) == Some(&' ')
+    let short: String = line.chars().take(limits::CARD_DESCRIPTION_CHARS_MAX).collect();
+    let whole = sentence_ends(&line, short.len()).into_iter().rev();
+    let whole = whole.filter_map(|end| line.get(..end)).find(|sentences| fits(sentences));
+    whole.map_or_else(|| cut(&short, fits), str::to_owned)
+}
+
+/// Where sentences end within the first bytes, each as the number of bytes up to there.
+fn sentence_ends(line: &str, bytes_max: usize) -> Vec<usize> {
+    let stops = line.match_indices(['.', '!', '?']).map(|(at, stop)| at + stop.len());
+    let ends =
+        |end: &usize| line.get(*end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    stops.take_while(|end| *end <= bytes_max).filter(ends).collect()
+}
+
+/// The longest beginning that fits with an ellipsis behind it.
+fn cut(text: &str, fits: impl Fn(&str) -> bool) -> String {
+    let begun = |chars: usize| -> String {
+        let kept: String = text.chars().take(chars).collect();
+        let kept = kept.trim_end();
+        if kept.is_empty() { String::new() } else { format!("{kept}…") }
     };
-    match (0..chars_max).rev().find(ends) {
-        Some(end) => chars.iter().take(end + 1).collect(),
-        None => one_line(&line, chars_max),
+    let (mut fitting, mut beyond) = (0, text.chars().count());
+    while beyond - fitting > 1 {
+        let middle = usize::midpoint(fitting, beyond);
+        if fits(&begun(middle)) { fitting = middle } else { beyond = middle }
     }
+    begun(fitting)
 }
 
 #[cfg(test)]

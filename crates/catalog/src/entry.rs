@@ -1,9 +1,12 @@
 //! One tool of a generation: what it is, what it is called here, and whether a value fits it.
 
+use std::sync::OnceLock;
+
 use manifest::Capability;
-use model::{Code, Fault, Finding, Item, Severity, Violation};
+use model::{Card, Code, Fault, Finding, Item, Severity, Violation};
 use serde_json::Value;
 
+use crate::cards;
 use crate::schema::{Schema, SchemaError};
 
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub struct Entry {
     /// `adapter_id@version` of the manifest in force.
     pub manifest: Option<String>,
     schemas: Result<Schemas, Finding>,
+    held: Option<Finding>,
+    card: OnceLock<Card>,
 }
 
 #[derive(Debug)]
@@ -30,12 +35,39 @@ impl Entry {
     pub(crate) fn new(item: Item, definition: Value, protocol: &'static str) -> Self {
         let schemas = compile(&item);
         let shown_name = item.name.clone();
-        Self { item, definition, shown_name, protocol, capability: None, manifest: None, schemas }
+        Self {
+            item,
+            definition,
+            shown_name,
+            protocol,
+            capability: None,
+            manifest: None,
+            schemas,
+            held: None,
+            card: OnceLock::new(),
+        }
+    }
+
+    /// Settles what clients call the tool, and how its card reads.
+    pub(crate) fn christen(&mut self, wire: String, shown_name: String) {
+        self.item.ids.wire = wire;
+        self.shown_name = shown_name;
+        self.card = OnceLock::from(cards::draw(self));
     }
 
     /// Why this tool is not listed and cannot be called, if so.
     pub fn quarantined(&self) -> Option<&Finding> {
-        self.schemas.as_ref().err()
+        self.held.as_ref().or(self.schemas.as_ref().err())
+    }
+
+    /// Keeps the tool from being listed and called until an operator has looked.
+    pub(crate) fn hold(&mut self, finding: Finding) {
+        self.held = Some(finding);
+    }
+
+    /// The tool's card without a score: the same bytes as long as the generation lives.
+    pub fn card(&self) -> &Card {
+        self.card.get_or_init(|| cards::draw(self))
     }
 
     /// Whether the arguments fit the tool's input schema.

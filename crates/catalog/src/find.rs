@@ -58,9 +58,11 @@ impl Catalogue {
         let cards = make_cards(&scored, scored.len(), self.generation());
         let browse = Browse { cards, unmatched: ranking.unmatched, ..Browse::default() };
         if browse.cards.is_empty() {
-            let hint = "nothing matches; try other words, or open a namespace by its path";
-            let folders = self.folders(&|entry| look.sees(entry));
-            return Browse { folders, hint: hint.to_owned(), ..browse };
+            let hint = "nothing matches; try other words, or browse by path: `/` lists namespaces, \
+                        `/namespace` its tools";
+            let visible = |entry: &Entry| look.sees(entry);
+            let (folders, near) = (self.folders(&visible), self.near_names(words, &visible));
+            return Browse { folders, near, hint: hint.to_owned(), ..browse };
         }
         let hint = if ranking.fits {
             "call one by its name, with these arguments"

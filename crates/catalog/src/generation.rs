@@ -1,5 +1,6 @@
 //! One immutable state of the catalogue: built whole from what the upstreams list, then only read.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::aliases::Aliases;
 use crate::entry::Entry;
 use crate::indexed::Indexed;
 use crate::ingest::item_from_mcp_tool;
+use crate::names;
 use crate::shelf::{Extras, Shelf};
 use crate::shown::{self, Naming};
 
@@ -41,14 +43,26 @@ pub struct Catalogue {
 impl Catalogue {
     /// The same sources, in any order, give the same entries, names and hash.
     pub fn build(generation: Generation, sources: Vec<Source>, naming: Naming) -> Self {
-        Self::build_after(None, generation, sources, naming)
+        Self::build_after(None, generation, sources, naming, BTreeMap::new())
     }
 
     /// What `build` gives, with less work: an upstream that did not change keeps its part of the
     /// index. The former catalogue goes on answering meanwhile.
     #[must_use]
     pub fn rebuild(&self, generation: Generation, sources: Vec<Source>, naming: Naming) -> Self {
-        Self::build_after(Some(self), generation, sources, naming)
+        self.rebuild_holding(generation, sources, naming, BTreeMap::new())
+    }
+
+    /// The same, with these tools held back for these reasons.
+    #[must_use]
+    pub fn rebuild_holding(
+        &self,
+        generation: Generation,
+        sources: Vec<Source>,
+        naming: Naming,
+        held: BTreeMap<ItemKey, Finding>,
+    ) -> Self {
+        Self::build_after(Some(self), generation, sources, naming, held)
     }
 
     fn build_after(
@@ -56,6 +70,7 @@ impl Catalogue {
         generation: Generation,
         mut sources: Vec<Source>,
         naming: Naming,
+        mut held: BTreeMap<ItemKey, Finding>,
     ) -> Self {
         let upstreams: BTreeSet<UpstreamName> =
             sources.iter().map(|source| source.upstream.clone()).collect();
@@ -65,6 +80,11 @@ impl Catalogue {
         });
         let shelf = Shelf::build(extras.collect(), naming, &mut findings);
         let mut entries = gather(sources, &mut findings);
+        for entry in &mut entries {
+            if let Some(finding) = held.remove(&entry.item.key) {
+                entry.hold(finding);
+            }
+        }
         name(&mut entries, naming, upstreams.len(), &mut findings);
         let own = entries
             .iter()
@@ -176,23 +196,26 @@ fn absent<'a>(
 
 fn name(entries: &mut [Entry], naming: Naming, upstreams: usize, findings: &mut Vec<Finding>) {
     let keys: Vec<&ItemKey> = entries.iter().map(|entry| &entry.item.key).collect();
-    let names = shown::assign(&keys, naming, upstreams);
-    findings.extend(names.findings);
-    for ((entry, wire), shown) in entries.iter_mut().zip(names.wire).zip(names.shown) {
-        entry.item.ids.wire = wire;
-        entry.shown_name = shown;
+    let assigned = shown::assign(&keys, naming, upstreams);
+    findings.extend(assigned.findings);
+    for ((entry, wire), shown) in entries.iter_mut().zip(assigned.wire).zip(assigned.shown) {
+        entry.christen(wire, shown);
     }
 }
 
+/// One kind of name.
+type Tier = fn(&Entry) -> Option<Cow<'_, str>>;
+
 fn aliases(entries: &[Arc<Entry>]) -> Aliases {
     let mut aliases = Aliases::default();
-    let tiers: [fn(&Entry) -> Option<&str>; 6] = [
-        |entry| Some(&entry.shown_name),
-        |entry| entry.item.ids.capability.as_ref().map(AsRef::as_ref),
-        |entry| Some(&entry.item.ids.wire),
-        |entry| Some(&entry.item.ids.canonical),
-        |entry| Some(&entry.item.ids.legacy),
-        |entry| Some(&entry.item.name),
+    let tiers: [Tier; 7] = [
+        |entry| Some((&entry.shown_name).into()),
+        |entry| Some(entry.item.ids.capability.as_ref()?.as_str().into()),
+        |entry| Some((&entry.item.ids.wire).into()),
+        |entry| Some(names::provider_name(entry)),
+        |entry| Some((&entry.item.ids.canonical).into()),
+        |entry| Some((&entry.item.ids.legacy).into()),
+        |entry| Some((&entry.item.name).into()),
     ];
     for tier in tiers {
         let names = entries.iter().enumerate();

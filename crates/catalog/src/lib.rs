@@ -7,6 +7,9 @@
 mod aliases;
 pub mod browse;
 pub mod cards;
+pub mod cost;
+pub mod deed;
+pub mod drift;
 pub mod entry;
 pub mod find;
 pub mod generation;
@@ -18,20 +21,25 @@ pub mod menu;
 pub mod names;
 pub mod namespace;
 pub mod path;
+pub mod providers;
 #[cfg(test)]
 mod real_catalogues;
 pub mod schema;
+pub mod selection;
 pub mod shelf;
 mod shown;
+pub mod stable;
 mod template;
+pub mod tokens;
 
 pub use browse::{Browse, Query};
+pub use deed::Deed;
 pub use entry::Entry;
 pub use find::Look;
 pub use generation::{Catalogue, Source};
 pub use indexed::Meant;
 pub use ingest::item_from_mcp_tool;
-pub use menu::{Mode, menu};
+pub use menu::{Menu, Mode, menu};
 pub use namespace::infer_namespace;
 pub use search::{Explanation, MeaningError, Table};
 pub use shelf::{Extras, Shelf, Stand};

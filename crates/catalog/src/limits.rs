@@ -8,6 +8,8 @@ pub const SCHEMA_DEPTH_MAX: usize = 32;
 pub const SUBSCHEMAS_MAX: usize = 2_000;
 /// Subschemas of one schema with every reference followed: two lines of `$ref` can mean a billion.
 pub const SUBSCHEMAS_EXPANDED_MAX: u64 = 100_000;
+/// References of one schema with every repetition counted.
+pub const REFERENCES_EXPANDED_MAX: u64 = 10_000;
 /// Subschemas within subschemas with every reference followed.
 pub const REFERENCES_IN_A_ROW_MAX: usize = 128;
 /// Steps of the backtracking matcher, for patterns the linear one cannot express.
@@ -17,6 +19,10 @@ pub const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 /// The message of one violation.
 pub const VIOLATION_CHARS_MAX: usize = 200;
 
+/// A schema within an error message.
+pub const OUTLINE_BYTES_MAX: usize = 4_000;
+pub const OUTLINE_PROPERTIES_MAX: usize = 60;
+
 /// A name clients accept as a tool name.
 pub const WIRE_NAME_CHARS_MAX: usize = 128;
 pub const NAMESPACE_CHARS_MAX: usize = 64;
@@ -24,6 +30,17 @@ pub const NAMESPACE_CHARS_MAX: usize = 64;
 pub const LOCAL_NAME_CHARS_MAX: usize = 128;
 pub const VERSION_CHARS_MAX: usize = 32;
 
+/// What a card's line aims at, and what it never exceeds.
+pub const CARD_TOKENS_TARGET: usize = 60;
+pub const CARD_TOKENS_MAX: usize = 80;
+/// The call as a card writes it; parameters that do not fit become an ellipsis.
+pub const SIGNATURE_TOKENS_MAX: usize = 44;
+/// A dearer name is shown cut, with a hash, so that a card of it still has room for words.
+pub const NAME_TOKENS_MAX: usize = 36;
+/// Such a name, hash included.
+pub const CUT_NAME_CHARS_MAX: usize = 40;
+/// A tool name as model providers take it.
+pub const PROVIDER_NAME_CHARS_MAX: usize = 64;
 pub const CARD_NAME_CHARS_MAX: usize = 64;
 pub const CARD_DESCRIPTION_CHARS_MAX: usize = 200;
 pub const CARD_TAGS_MAX: usize = 5;
@@ -33,8 +50,12 @@ pub const SIGNATURE_PARAM_CHARS_MAX: usize = 40;
 
 pub const TOP_K_DEFAULT: usize = 10;
 pub const TOP_K_MAX: usize = 50;
+/// Cards kept in their place for one caller; further ones are always new.
+pub const SEEN_CARDS_MAX: usize = 40;
 /// Names offered when a path leads nowhere.
 pub const NEAR_MAX: usize = 5;
+/// Words of a query compared with names when nothing matches.
+pub const NEAR_WORDS_MAX: usize = 8;
 /// Namespaces named in the description of a meta-tool.
 pub const NAMESPACES_NAMED_MAX: usize = 20;
 /// One segment of a browse path.

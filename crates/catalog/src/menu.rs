@@ -11,10 +11,15 @@ use serde_json::{Value, json};
 use crate::entry::Entry;
 use crate::generation::Catalogue;
 
-pub use meta::{TOOL_BROWSE, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_VIEW};
+pub use meta::{
+    TOOL_BROWSE, TOOL_DESTROY, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_READ, TOOL_VIEW, TOOL_WRITE,
+};
+
+use crate::deed::Deed;
 
 /// Names that belong to the gate.
-pub const RESERVED: &[&str] = &[TOOL_BROWSE, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_VIEW];
+pub const RESERVED: &[&str] =
+    &[TOOL_BROWSE, TOOL_DESTROY, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_READ, TOOL_VIEW, TOOL_WRITE];
 
 /// How much of the catalogue a client is shown at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -61,25 +66,61 @@ impl FromStr for Mode {
     }
 }
 
-/// The entries of `tools/list`, upstream tools in order of key, the gate's own behind them.
-pub fn menu(mode: Mode, catalogue: &Catalogue, allowed: &dyn Fn(&Entry) -> bool) -> Vec<Value> {
-    let visible = |entry: &Entry| entry.quarantined().is_none() && allowed(entry);
-    let entries = || catalogue.entries().iter().filter(|entry| visible(entry));
-    let scope = || meta::Scope::new(catalogue, &visible);
-    match mode {
-        Mode::Native => entries().map(|entry| native(entry)).collect(),
-        Mode::Transparent => {
-            let own = [meta::hydrate(), meta::execute(&scope()), meta::view()];
-            entries().map(|entry| stripped(entry)).chain(own).collect()
-        }
-        Mode::Gateway => {
-            let scope = scope();
-            vec![meta::browse(&scope), meta::execute(&scope), meta::view()]
-        }
+/// What a list is made by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Menu {
+    pub mode: Mode,
+    pub doors: Doors,
+}
+
+/// Through how many tools of ours others are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Doors {
+    /// `tool_execute` for everything.
+    #[default]
+    One,
+    /// One each for calls that read, write and destroy, so that clients can ask their user about
+    /// some and not about others.
+    ByDeed,
+}
+
+impl From<Mode> for Menu {
+    fn from(mode: Mode) -> Self {
+        Self { mode, ..Self::default() }
     }
 }
 
-fn native(entry: &Entry) -> Value {
+/// The entries of `tools/list`, upstream tools in order of key, the gate's own behind them.
+pub fn menu(
+    shown: impl Into<Menu>,
+    catalogue: &Catalogue,
+    allowed: &dyn Fn(&Entry) -> bool,
+) -> Vec<Value> {
+    let Menu { mode, doors } = shown.into();
+    let visible = |entry: &Entry| entry.quarantined().is_none() && allowed(entry);
+    let entries = || catalogue.entries().iter().filter(|entry| visible(entry));
+    let own = |first: fn(&meta::Scope) -> Value| {
+        let scope = meta::Scope::new(catalogue, &visible);
+        let mut own = vec![first(&scope)];
+        match doors {
+            Doors::One => own.push(meta::execute(&scope, None)),
+            Doors::ByDeed => {
+                own.extend(Deed::ALL.iter().map(|deed| meta::execute(&scope, Some(*deed))));
+            }
+        }
+        own.push(meta::view());
+        own
+    };
+    match mode {
+        Mode::Native => entries().map(|entry| native(entry)).collect(),
+        Mode::Transparent => {
+            entries().map(|entry| stripped(entry)).chain(own(|_| meta::hydrate())).collect()
+        }
+        Mode::Gateway => own(meta::browse),
+    }
+}
+
+pub(crate) fn native(entry: &Entry) -> Value {
     let mut definition = entry.definition.clone();
     if let Some(name) = definition.get_mut("name") {
         *name = entry.shown_name.clone().into();
@@ -87,10 +128,11 @@ fn native(entry: &Entry) -> Value {
     definition
 }
 
-fn stripped(entry: &Entry) -> Value {
+/// Name and a card's worth of words; the schema comes with `tool_hydrate` (CW-71).
+pub(crate) fn stripped(entry: &Entry) -> Value {
     json!({
         "name": entry.shown_name,
-        "description": entry.item.description,
+        "description": entry.card().description,
         "inputSchema": {"type": "object"},
     })
 }

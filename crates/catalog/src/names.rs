@@ -3,9 +3,12 @@
 //! Different keys can render alike (`a.b` and `a-b` give one wire name); `shown` sets those apart
 //! and the catalogue's index leads every rendering back to its key.
 
+use std::borrow::Cow;
+
 use model::{ItemIds, ItemKey, canonical};
 use serde_json::{Value, json};
 
+use crate::entry::Entry;
 use crate::{limits, namespace};
 
 /// All renderings, before collisions are looked at.
@@ -51,10 +54,30 @@ pub fn wire_name(key: &ItemKey) -> String {
 
 /// A wire name with a hash of its key behind it, cut to fit.
 pub(crate) fn marked(name: &str, key: &ItemKey, hash_chars: usize) -> String {
+    cut(name, key, limits::WIRE_NAME_CHARS_MAX, hash_chars)
+}
+
+/// The beginning of a name and a hash of its key, within so many characters.
+pub(crate) fn cut(name: &str, key: &ItemKey, chars_max: usize, hash_chars: usize) -> String {
     let mark = digits(&format!("{}\n{}", key.upstream, key.name), hash_chars);
-    let room = limits::WIRE_NAME_CHARS_MAX.saturating_sub(mark.len() + 1);
+    let room = chars_max.saturating_sub(mark.len() + 1);
     let kept: String = name.chars().take(room).collect();
     format!("{kept}_{mark}")
+}
+
+/// A name within what model providers take, `[A-Za-z0-9_-]{1,64}`: the shown one where it fits.
+pub(crate) fn provider_name(entry: &Entry) -> Cow<'_, str> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let takes =
+        |name: &str| name.len() <= limits::PROVIDER_NAME_CHARS_MAX && name.chars().all(legal);
+    let wire = &entry.item.ids.wire;
+    if takes(&entry.shown_name) {
+        (&entry.shown_name).into()
+    } else if takes(wire) {
+        wire.into()
+    } else {
+        cut(wire, &entry.item.key, limits::PROVIDER_NAME_CHARS_MAX, 8).into()
+    }
 }
 
 /// The three parts of a wire name as its maker meant them. Warning: not reliable, since parts may

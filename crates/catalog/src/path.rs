@@ -1,4 +1,5 @@
-//! The grammar of browse paths: `/`, `/namespace`, `/namespace/name`, with `*` for any segment.
+//! The grammar of browse paths: `/`, `/namespace`, `/namespace/name`, `/namespace/group/name`, with
+//! `*` for any segment. Groups are what dots and slashes set apart in a tool's own name.
 
 use model::{Code, Fault};
 
@@ -41,29 +42,44 @@ impl Path {
         self.0.is_empty()
     }
 
+    /// Whether the entry lies at the path or below it.
     pub(crate) fn matches(&self, entry: &Entry) -> bool {
-        let place = [entry.item.namespace.clone(), segment_of(entry)];
+        let place = place(entry);
         let fits = |(wanted, is): (&Segment, &String)| match wanted {
             Segment::Any => true,
             Segment::Named(name) => name == is,
         };
         self.0.len() <= place.len() && self.0.iter().zip(&place).all(fits)
     }
+
+    /// The group right below the path that this entry, which matches it, lies in.
+    pub(crate) fn group_of(&self, entry: &Entry) -> Option<String> {
+        let place = place(entry);
+        let deeper = place.len() > self.0.len() + 1;
+        deeper.then(|| place.iter().take(self.0.len() + 1).cloned().collect::<Vec<_>>().join("/"))
+    }
 }
 
 /// Where an entry is found.
 pub fn path_of(entry: &Entry) -> String {
-    format!("/{}/{}", entry.item.namespace, segment_of(entry))
+    format!("/{}", place(entry).join("/"))
 }
 
-/// A tool's own name forced into the grammar of segments.
-fn segment_of(entry: &Entry) -> String {
+/// Namespace, groups and name, each forced into the grammar of segments.
+fn place(entry: &Entry) -> Vec<String> {
     let local = namespace::strip(&entry.item.name, &entry.item.namespace).to_lowercase();
+    let mut place = vec![entry.item.namespace.clone()];
+    place.extend(local.split(['.', '/']).map(segment).filter(|segment| !segment.is_empty()));
+    if place.len() == 1 {
+        place.push("unnamed".to_owned());
+    }
+    place
+}
+
+fn segment(part: &str) -> String {
     let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let forced: String = local.chars().map(legal).collect();
-    let forced = forced.trim_start_matches(['_', '-']);
-    let forced = if forced.is_empty() { "unnamed" } else { forced };
-    forced.chars().take(limits::SEGMENT_CHARS_MAX).collect()
+    let forced: String = part.chars().map(legal).collect();
+    forced.trim_start_matches(['_', '-']).chars().take(limits::SEGMENT_CHARS_MAX).collect()
 }
 
 fn is_segment(text: &str) -> bool {

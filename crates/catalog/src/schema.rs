@@ -4,6 +4,7 @@
 //! only then can a tool whose schema is broken be left out of lists from the start.
 
 mod budget;
+mod outline;
 
 use std::cmp::Ordering;
 
@@ -14,6 +15,8 @@ use model::limits::VIOLATIONS_MAX;
 use serde_json::Value;
 
 use crate::limits;
+
+pub use outline::outline;
 
 /// Why a schema cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Finding, ItemKey, Severity};
 use serde::{Deserialize, Serialize};
 
-use crate::{limits, menu, names};
+use crate::{limits, menu, names, tokens};
 
 /// How tools are named towards clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,8 +37,32 @@ pub(crate) fn assign(keys: &[&ItemKey], naming: Naming, upstreams: usize) -> Nam
         Naming::None => true,
         Naming::Wire => false,
     };
-    let shown = if raw_wanted { raw_names(keys, &wire, &mut findings) } else { wire.clone() };
+    let mut shown = if raw_wanted { raw_names(keys, &wire, &mut findings) } else { wire.clone() };
+    cut_dear_names(keys, &wire, &mut shown, &mut findings);
     Names { wire, shown, findings }
+}
+
+/// A name that alone would fill a card gives way to a shorter one; the long one still resolves.
+fn cut_dear_names(
+    keys: &[&ItemKey],
+    wire: &[String],
+    shown: &mut [String],
+    findings: &mut Vec<Finding>,
+) {
+    let mut taken: BTreeSet<String> = shown.iter().chain(wire).cloned().collect();
+    for ((key, wire), name) in keys.iter().zip(wire).zip(shown) {
+        if tokens::fits(name, limits::NAME_TOKENS_MAX) {
+            continue;
+        }
+        let short = names::cut(wire, key, limits::CUT_NAME_CHARS_MAX, 8);
+        if taken.insert(short.clone()) {
+            findings.push(remark(
+                "name_cut",
+                &format!("`{key}` is called `{short}`: its name is long"),
+            ));
+            *name = short;
+        }
+    }
 }
 
 fn wire_names(keys: &[&ItemKey], findings: &mut Vec<Finding>) -> Vec<String> {

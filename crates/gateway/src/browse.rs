@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use catalog::{Browse, Entry as Tool, Look, Query, cards};
+use catalog::{Browse, Catalogue, Entry as Tool, Look, Query};
 use context::{Cleared, Redactor, refuse, say};
 use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method};
 use policy::Facts;
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::gateway::Gateway;
 use crate::meaning::Heard;
+use crate::memory;
 
 /// Cards of one browse, unless the caller wants another number.
 pub const TOP_K_DEFAULT: usize = 10;
@@ -18,6 +19,17 @@ pub const TOP_K_DEFAULT: usize = 10;
 impl Gateway {
     /// Cards for a query or a path.
     pub async fn browse(&self, caller: &Caller, query: &Query, top_k: Option<usize>) -> Cleared {
+        self.browse_in(caller, None, query, top_k).await
+    }
+
+    /// The same within a run: what was shown in it before comes first, if the gate is set so.
+    pub async fn browse_in(
+        &self,
+        caller: &Caller,
+        run_id: Option<&str>,
+        query: &Query,
+        top_k: Option<usize>,
+    ) -> Cleared {
         let uses = self.uses(caller).await;
         let Heard { meaning, note } = self.hear(query).await;
         let catalogue = self.catalogue();
@@ -29,9 +41,31 @@ impl Gateway {
             ..Look::new(top_k.unwrap_or(TOP_K_DEFAULT), &allowed)
         };
         match catalogue.browse_as(query, &look) {
-            Ok(found) => tell(&Browse { note, ..found }, &self.settings.redactor),
+            Ok(found) => {
+                let found = self.arranged(&catalogue, caller, run_id, found);
+                tell(&Browse { note, ..found }, &self.settings.redactor)
+            }
             Err(fault) => self.refuse(&fault),
         }
+    }
+
+    /// Cards in the order a prompt cache can live with, if the gate is set so.
+    fn arranged(
+        &self,
+        catalogue: &Catalogue,
+        caller: &Caller,
+        run_id: Option<&str>,
+        found: Browse,
+    ) -> Browse {
+        let key = memory::key(caller, run_id).filter(|_| self.settings.cache_stable);
+        let Some(key) = key else { return found };
+        let sees = |id: &str| {
+            let tool = catalogue.resolve(id);
+            tool.is_some_and(|tool| tool.quarantined().is_none() && visible(self, caller, tool))
+        };
+        let generation = catalogue.generation();
+        let cards = self.memory.with(key, |seen| seen.arrange(found.cards, generation, &sees));
+        Browse { cards, ..found }
     }
 
     /// How often this caller, and nobody else, used each tool; nothing unless that is wanted.
@@ -61,8 +95,14 @@ impl Gateway {
 
     /// The whole definition of one tool.
     pub fn hydrate(&self, caller: &Caller, tool_id: &str) -> Cleared {
+        self.hydrate_in(caller, None, tool_id)
+    }
+
+    /// The same within a run, where it counts as seen.
+    pub fn hydrate_in(&self, caller: &Caller, run_id: Option<&str>, tool_id: &str) -> Cleared {
         match self.describe(caller, tool_id) {
             Ok(definition) => {
+                self.note_seen(caller, run_id, tool_id);
                 say(definition.to_string(), Some(definition), &self.settings.redactor)
             }
             Err(fault) => self.refuse(&fault),
@@ -76,10 +116,20 @@ impl Gateway {
         Some(tool.item.input_schema.clone())
     }
 
+    fn note_seen(&self, caller: &Caller, run_id: Option<&str>, tool_id: &str) {
+        let catalogue = self.catalogue();
+        let key = memory::key(caller, run_id).filter(|_| self.settings.cache_stable);
+        if let (Some(key), Some(tool)) = (key, catalogue.resolve(tool_id)) {
+            let (card, generation) = (tool.card().clone(), catalogue.generation());
+            self.memory.with(key, |seen| seen.note(card, generation));
+        }
+    }
+
     /// The definition of a tool this caller may see, under the name it is shown by.
     pub fn describe(&self, caller: &Caller, tool_id: &str) -> Result<Value, Fault> {
         let catalogue = self.catalogue();
         let found = catalogue.resolve(tool_id).filter(|tool| visible(self, caller, tool));
+        let found = found.filter(|tool| tool.quarantined().is_none());
         let Some(tool) = found else {
             let name = model::fault::one_line(tool_id, 100);
             let message = format!("unknown tool `{name}`; find one with tool_browse");
@@ -119,17 +169,5 @@ pub(crate) fn visible(gateway: &Gateway, caller: &Caller, tool: &Tool) -> bool {
 }
 
 fn tell(found: &Browse, redactor: &Redactor) -> Cleared {
-    let mut paragraphs = vec![cards::render_text(&found.cards)];
-    if !found.folders.is_empty() {
-        let folders = found.folders.iter().map(|(name, tools)| format!("/{name} ({tools} tools)"));
-        paragraphs.push(folders.collect::<Vec<_>>().join("\n"));
-    }
-    if !found.unmatched.is_empty() {
-        paragraphs.push(format!("no tool knows: {}", found.unmatched.join(", ")));
-    }
-    paragraphs.push(found.alike.join("\n"));
-    paragraphs.extend(found.note.clone());
-    paragraphs.push(found.hint.clone());
-    paragraphs.retain(|paragraph| !paragraph.is_empty());
-    say(paragraphs.join("\n\n"), serde_json::to_value(found).ok(), redactor)
+    say(found.to_text(), Some(found.to_json()), redactor)
 }

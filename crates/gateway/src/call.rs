@@ -30,11 +30,15 @@ mod dispatch;
 /// 11: what came back, checked and cleared.
 mod inspect;
 
+/// The first half of the road, with nothing touched: what would happen.
+mod rehearse;
+
 pub(crate) use admit::host_matches;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use catalog::Deed;
 use context::Cleared;
 use model::fault::WireError;
 use model::{CallResult, Caller, Client, Fault, Method, Principal, PrincipalKind, RecordId};
@@ -69,6 +73,8 @@ pub struct CallRequest {
     pub idempotency_key: Option<String>,
     /// The caller's own patience; ours may be shorter.
     pub timeout: Option<Duration>,
+    /// The gravest deed the call may do; absent, any that policy allows.
+    pub up_to: Option<Deed>,
 }
 
 impl CallRequest {
@@ -87,6 +93,7 @@ impl CallRequest {
             trace_id: None,
             idempotency_key: None,
             timeout: None,
+            up_to: None,
         }
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use catalog::{Catalogue, Extras, Naming, Source};
+use catalog::cost::{Choice, choose};
+use catalog::{Catalogue, Extras, Menu, Mode, Naming, Source};
 use manifest::AdapterManifest;
 use model::{Clock, Code, Fault, Generation, UpstreamName};
 use policy::Rules;
@@ -17,7 +18,9 @@ use upstream::{Offer, Upstreams};
 use crate::changes::Changes;
 use crate::listing::Prepared;
 use crate::meaning::Meaning;
+use crate::memory::Memory;
 use crate::pace::Pace;
+use crate::pins;
 use crate::sessions::Kept;
 use crate::settings::Settings;
 use crate::tasks::Tasks;
@@ -56,15 +59,23 @@ pub struct Gateway {
     manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
     namespaces: BTreeMap<UpstreamName, String>,
     naming: Naming,
-    catalogue: RwLock<Arc<Catalogue>>,
+    current: RwLock<Current>,
     /// One refresh at a time.
     refreshing: Mutex<Refreshing>,
     pub(crate) prepared: Prepared,
+    pub(crate) memory: Memory,
     pub(crate) changes: Changes,
     pub(crate) tasks: Tasks,
     pub(crate) sessions: Kept,
     running: TaskTracker,
     stop: CancellationToken,
+}
+
+/// What is swapped whole by a refresh.
+#[derive(Clone, Debug)]
+struct Current {
+    catalogue: Arc<Catalogue>,
+    choice: Choice,
 }
 
 /// What a refresh found: how many tools there are, and which upstreams did not answer.
@@ -79,6 +90,7 @@ impl Gateway {
     /// A gate with an empty catalogue; call [`Gateway::refresh`] before serving.
     pub fn new(parts: Parts) -> Self {
         let empty = Catalogue::build(Generation(0), Vec::new(), parts.naming);
+        let choice = choice(&parts.settings, &empty);
         let changes = Changes::new();
         parts.upstreams.attach(&changes.bell());
         Self {
@@ -92,9 +104,10 @@ impl Gateway {
             store: parts.store,
             clock: parts.clock,
             settings: parts.settings,
-            catalogue: RwLock::new(Arc::new(empty)),
+            current: RwLock::new(Current { catalogue: Arc::new(empty), choice }),
             refreshing: Mutex::default(),
             prepared: Prepared::default(),
+            memory: Memory::default(),
             changes,
             tasks: Tasks::default(),
             sessions: Kept::default(),
@@ -117,7 +130,8 @@ impl Gateway {
             }
         }
         state.offers = offers;
-        let (generation, tools) = self.swap(&mut state);
+        let (generation, tools, unchecked) = self.swap(&mut state).await;
+        failures.extend(unchecked);
         self.learn_of(self.catalogue()).await;
         Refreshed { generation, tools, failures }
     }
@@ -129,7 +143,7 @@ impl Gateway {
             Ok(offer) if state.offers.get(name) == Some(&offer) => {}
             Ok(offer) => {
                 state.offers.insert(name.clone(), offer);
-                self.swap(&mut state);
+                self.swap(&mut state).await;
                 self.learn_of(self.catalogue()).await;
             }
             Err(fault) => {
@@ -138,16 +152,24 @@ impl Gateway {
         }
     }
 
-    fn swap(&self, state: &mut Refreshing) -> (Generation, usize) {
+    /// Swaps the catalogue for one made of the offers; tells of upstreams left out unchecked.
+    async fn swap(
+        &self,
+        state: &mut Refreshing,
+    ) -> (Generation, usize, Vec<(UpstreamName, Fault)>) {
         state.last += 1;
         let generation = Generation(state.last);
         let offers = state.offers.clone();
-        let sources = offers.into_iter().map(|(name, offer)| self.source(name, offer)).collect();
+        let mut sources: Vec<Source> =
+            offers.into_iter().map(|(name, offer)| self.source(name, offer)).collect();
+        let held = pins::hold(self, &mut sources).await;
         let former = self.catalogue();
-        let catalogue = Arc::new(former.rebuild(generation, sources, self.naming));
+        let catalogue = former.rebuild_holding(generation, sources, self.naming, held.tools);
         let tools = catalogue.entries().len();
-        *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
-        (generation, tools)
+        let choice = choice(&self.settings, &catalogue);
+        let current = Current { catalogue: Arc::new(catalogue), choice };
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        (generation, tools, held.failures)
     }
 
     /// Learns the meanings of a catalogue; where others must be waited for, beside what goes on.
@@ -174,7 +196,32 @@ impl Gateway {
 
     /// The catalogue of this moment. Hold on to it for the length of one call, not longer.
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+        self.current().catalogue
+    }
+
+    /// The mode in force for the catalogue of this moment, and why it is.
+    pub fn choice(&self) -> Choice {
+        self.current().choice
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.current().choice.mode
+    }
+
+    /// The mode by which names in `tools/call` are read. A gate that may change its mode with its
+    /// catalogue goes on understanding clients that hold the former list.
+    pub fn reading_mode(&self) -> Mode {
+        if self.settings.native_up_to_tokens.is_some() { self.settings.mode } else { self.mode() }
+    }
+
+    /// Whether what is not a tool is listed and passed on. A gate that may show everything natively
+    /// does not take back what a client was told of.
+    pub fn passes_all(&self) -> bool {
+        self.mode() == Mode::Native || self.settings.native_up_to_tokens.is_some()
+    }
+
+    pub(crate) fn shown(&self) -> Menu {
+        Menu { mode: self.mode(), doors: self.settings.doors }
     }
 
     pub fn settings(&self) -> &Settings {
@@ -211,6 +258,10 @@ impl Gateway {
         Ok(running)
     }
 
+    fn current(&self) -> Current {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Cancelled when the gate will wait no longer.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.stop
@@ -241,4 +292,15 @@ struct Refreshing {
     /// The number of the last generation.
     last: u64,
     offers: BTreeMap<UpstreamName, Offer>,
+}
+
+fn choice(settings: &Settings, catalogue: &Catalogue) -> Choice {
+    let Some(tokens_max) = settings.native_up_to_tokens else {
+        return Choice { mode: settings.mode, why: "as configured".to_owned() };
+    };
+    let clean = |list| context::menu(list, &settings.redactor).into_inner();
+    match choose(catalogue, tokens_max, &clean) {
+        choice @ Choice { mode: Mode::Native, .. } => choice,
+        Choice { why, .. } => Choice { mode: settings.mode, why },
+    }
 }

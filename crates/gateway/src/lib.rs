@@ -11,8 +11,10 @@ pub mod gateway;
 pub mod lineage;
 pub mod listing;
 pub mod meaning;
+mod memory;
 pub mod news;
 pub mod pace;
+mod pins;
 pub mod replay;
 pub mod sessions;
 pub mod settings;
@@ -31,5 +33,7 @@ pub use meaning::{Heard, Meaning, Meanings};
 pub use news::{News, Question};
 pub use replay::{Replayed, Transcript, replay};
 pub use sessions::Introduction;
-pub use settings::{OnViolation, Output, Reads, RequireStructured, Search, Settings};
+pub use settings::{
+    DriftRule, DriftRules, OnViolation, Output, Reads, RequireStructured, Search, Settings,
+};
 pub use verbs::Verb;

@@ -72,7 +72,7 @@ impl Gateway {
     /// What clients may do here, in the words of MCP.
     pub fn capabilities(&self, modern: bool) -> Map<String, Value> {
         let mut all = Map::new();
-        if self.settings.mode == Mode::Native {
+        if self.mode() == Mode::Native {
             for stand in self.catalogue().shelf().upstreams().values() {
                 merge(&mut all, &stand.capabilities);
             }
@@ -92,7 +92,7 @@ impl Gateway {
         let catalogue = self.catalogue();
         let mut stands = catalogue.shelf().upstreams().values();
         match (stands.next(), stands.next()) {
-            (Some(only), None) if self.settings.mode == Mode::Native => only.instructions.clone(),
+            (Some(only), None) if self.mode() == Mode::Native => only.instructions.clone(),
             _ => None,
         }
     }
@@ -130,13 +130,13 @@ impl Gateway {
         let allowed = |entry: &Entry| visible(self, caller, entry);
         let shelf = catalogue.shelf();
         let entries = match what {
-            Listed::Tools => return menu(self.settings.mode, catalogue, &allowed),
+            Listed::Tools => return menu(self.shown(), catalogue, &allowed),
             Listed::Prompts => shelf.prompts(),
             Listed::Resources => shelf.resources(),
             Listed::Templates => shelf.templates(),
             Listed::Tasks => &[],
         };
-        if self.settings.mode != Mode::Native {
+        if !self.passes_all() {
             return Vec::new();
         }
         let seen = entries.iter().filter(|entry| allowed(entry));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use catalog::menu::Mode;
+use catalog::menu::{Doors, Mode};
 use context::{Profile, Redactor};
 use model::{UpstreamName, limits};
 
@@ -53,9 +53,39 @@ pub struct Search {
     pub feedback: bool,
 }
 
+/// What happens to a tool that departs from what was accepted of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DriftRule {
+    /// Neither listed nor callable until somebody accepts it.
+    Hold,
+    /// Said in the log.
+    #[default]
+    Warn,
+    /// Not even compared.
+    Ignore,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct DriftRules {
+    pub by_upstream: BTreeMap<UpstreamName, DriftRule>,
+    pub otherwise: DriftRule,
+}
+
+impl DriftRules {
+    pub(crate) fn of(&self, upstream: &UpstreamName) -> DriftRule {
+        self.by_upstream.get(upstream).copied().unwrap_or(self.otherwise)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
+    /// Show tools natively while the whole list costs at most so many tokens, in `mode` above.
+    pub native_up_to_tokens: Option<usize>,
+    pub doors: Doors,
+    /// Cards a caller has seen come first and unchanged.
+    pub cache_stable: bool,
+    pub drift: DriftRules,
     pub call_timeout: Duration,
     pub calls_per_minute: u32,
     pub calls_in_flight: u32,
@@ -83,6 +113,10 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             mode: Mode::Gateway,
+            native_up_to_tokens: None,
+            doors: Doors::One,
+            cache_stable: false,
+            drift: DriftRules::default(),
             call_timeout: limits::CALL_TIMEOUT_DEFAULT,
             calls_per_minute: limits::CALLS_PER_MINUTE_DEFAULT,
             calls_in_flight: limits::CALLS_IN_FLIGHT_DEFAULT,

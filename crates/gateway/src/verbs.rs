@@ -1,7 +1,7 @@
 //! What a `tools/call` means in the mode the gate runs in: a verb of ours, or a tool by name.
 
-use catalog::Query;
 use catalog::menu::Mode;
+use catalog::{Deed, Query};
 use model::{Code, Fault, Selector};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -19,6 +19,9 @@ pub enum Verb {
     Execute {
         tool_id: String,
         args: Value,
+        dry_run: bool,
+        /// The gravest deed its door lets through.
+        up_to: Deed,
     },
     View {
         handle: String,
@@ -39,12 +42,11 @@ impl Verb {
             (Mode::Transparent, "tool_hydrate") => {
                 from_args(args).map(|Hydrate { tool_id }| Self::Hydrate { tool_id })
             }
-            (Mode::Gateway | Mode::Transparent, "tool_execute") => {
-                from_args(args).map(|Execute { tool_id, args }| Self::Execute {
-                    tool_id,
-                    args: Value::Object(args),
-                })
+            (Mode::Gateway | Mode::Transparent, "tool_execute" | "tool_destroy") => {
+                execute(args, Deed::Destroy)
             }
+            (Mode::Gateway | Mode::Transparent, "tool_write") => execute(args, Deed::Write),
+            (Mode::Gateway | Mode::Transparent, "tool_read") => execute(args, Deed::Read),
             (Mode::Gateway | Mode::Transparent, "tool_view") => view(args),
             _ => return Ok(Self::Call { name: name.to_owned(), args }),
         };
@@ -72,6 +74,8 @@ struct Execute {
     tool_id: String,
     #[serde(default)]
     args: Map<String, Value>,
+    #[serde(default)]
+    dry_run: bool,
 }
 
 #[derive(Deserialize)]
@@ -88,6 +92,11 @@ fn browse(args: Value) -> Result<Verb, Fault> {
         return Err(invalid("`top_k` must be from 1 to 50"));
     }
     Ok(Verb::Browse { query: Query::from_args(query, path)?, top_k })
+}
+
+fn execute(args: Value, up_to: Deed) -> Result<Verb, Fault> {
+    let Execute { tool_id, args, dry_run } = from_args(args)?;
+    Ok(Verb::Execute { tool_id, args: Value::Object(args), dry_run, up_to })
 }
 
 fn view(args: Value) -> Result<Verb, Fault> {
@@ -128,6 +137,15 @@ mod tests {
         check(Mode::Transparent, "tool_browse", json!({}), "Call");
         check(Mode::Native, "tool_execute", json!({"tool_id": "x"}), "Call");
         check(Mode::Gateway, "tickets_list", json!({}), "Call");
+        check(Mode::Native, "tool_read", json!({}), "Call");
+        let deed = |name, wanted| {
+            let got = read(Mode::Gateway, name, json!({"tool_id": "x", "dry_run": true}));
+            assert!(got.contains("dry_run: true") && got.contains(wanted), "{got}");
+        };
+        deed("tool_read", "up_to: Read");
+        deed("tool_write", "up_to: Write");
+        deed("tool_destroy", "up_to: Destroy");
+        deed("tool_execute", "up_to: Destroy");
     }
 
     #[test]

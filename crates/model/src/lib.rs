@@ -20,6 +20,7 @@ pub mod ids;
 pub mod item;
 pub mod limits;
 pub mod method;
+pub mod pin;
 pub mod principal;
 pub mod record;
 pub mod replay;
@@ -45,6 +46,7 @@ pub use ids::{
 };
 pub use item::{EffectClaim, Finding, Hints, Item, ItemIds, ItemKey, ItemKind, Severity};
 pub use method::{Listed, Method, TaskVerb};
+pub use pin::Pin;
 pub use principal::{Caller, Grant, Principal, PrincipalKind};
 pub use record::{Record, RecordStatus};
 pub use result::{CallResult, CallStatus, Outcome};

@@ -10,7 +10,7 @@ mod talk;
 use std::sync::Arc;
 
 use auth::Doorkeeper;
-use gateway::{CallRequest, Cleared, Gateway, Mode, Verb, Via};
+use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
 use model::{Caller, Code, Fault, ItemKind, Listed, Method};
 use protocol::decode::{Meta, Reference};
 use protocol::encode::{self, ServerInfo};
@@ -88,7 +88,7 @@ impl Mcp {
     }
 
     fn list(&self, id: &Id, visit: &Visit, what: Listed, cursor: Option<&str>) -> Said {
-        if what != Listed::Tools && self.gateway.settings().mode != Mode::Native {
+        if what != Listed::Tools && !self.gateway.passes_all() {
             return reply::unknown_method(id, what.method());
         }
         match self.gateway.list(&visit.caller, what, cursor) {
@@ -131,14 +131,23 @@ impl Mcp {
             let method = Method::CallTool;
             encode::answer(id, visit.revision, &self.server, cleared.get(), &method).into()
         };
-        let mode = self.gateway.settings().mode;
-        let (via, name, args) = match Verb::read(mode, &asked.name, asked.args) {
-            Ok(Verb::Call { name, args }) => (Via::Name, name, args),
-            Ok(Verb::Execute { tool_id, args }) => (Via::Argument, tool_id, args),
-            Ok(Verb::Browse { query, top_k }) => {
-                return said(&self.gateway.browse(caller, &query, top_k).await);
+        let (mode, run) = (self.gateway.reading_mode(), meta.run_id.as_deref());
+        let (via, name, args, up_to) = match Verb::read(mode, &asked.name, asked.args) {
+            Ok(Verb::Call { name, args }) => (Via::Name, name, args, None),
+            Ok(Verb::Execute { tool_id, args, dry_run: false, up_to }) => {
+                (Via::Argument, tool_id, args, Some(up_to))
             }
-            Ok(Verb::Hydrate { tool_id }) => return said(&self.gateway.hydrate(caller, &tool_id)),
+            Ok(Verb::Execute { tool_id: name, args, dry_run: true, up_to }) => {
+                let (via, up_to, written) = (Via::Argument, Some(up_to), None);
+                let asked = CallRequest { via, name, args, up_to, written, ..asked };
+                return said(&Box::pin(self.gateway.rehearse(&asked)).await);
+            }
+            Ok(Verb::Browse { query, top_k }) => {
+                return said(&self.gateway.browse_in(caller, run, &query, top_k).await);
+            }
+            Ok(Verb::Hydrate { tool_id }) => {
+                return said(&self.gateway.hydrate_in(caller, run, &tool_id));
+            }
             Ok(Verb::View { handle, selector }) => {
                 return said(&self.gateway.view(caller, &handle, &selector).await);
             }
@@ -146,7 +155,7 @@ impl Mcp {
         };
         // Arguments within arguments are judged and sent as values.
         let written = asked.written.filter(|_| via == Via::Name);
-        let asked = CallRequest { via, name, args, written, ..asked };
+        let asked = CallRequest { via, name, args, written, up_to, ..asked };
         self.call(id, visit, asked, meta.progress_token, outlet).await
     }
 

@@ -19,6 +19,7 @@ mod limits;
 pub mod lineage;
 mod lock;
 mod objects;
+pub mod pins;
 mod prefix;
 pub mod records;
 pub mod retention;

@@ -15,18 +15,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auth::{Doorkeeper, Key};
+use catalog::menu::Doors;
 use catalog::{Catalogue, Source};
-use gateway::{Gateway, Meaning, Parts, Refreshed, Settings};
+use gateway::{DriftRule, DriftRules, Gateway, Meaning, Parts, Refreshed, Settings};
 use manifest::AdapterManifest;
 use model::{Clock, Generation, Grant, UpstreamName};
 use policy::Rules;
+use serde_json::Value;
 use store::{InstanceLock, LockError, Store};
 use tokio_util::task::AbortOnDropHandle;
 use upstream::Upstreams;
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{self, Config, Mode, Naming, Profile, Text, Transport};
+use crate::config::{self, Config, Drift, Mode, Naming, Profile, Text, Transport};
 
 /// A gate ready to serve. The data folder is ours as long as this lives.
 #[derive(Debug)]
@@ -119,6 +121,22 @@ pub async fn meaning(config: &Config, catalogue: &Catalogue) -> Meaning {
     meaning
 }
 
+/// What every upstream lists now, untouched. One that does not answer ends it: nobody can say what
+/// differs.
+pub async fn listed(config: &Config) -> Result<BTreeMap<UpstreamName, Vec<Value>>, CliError> {
+    let sources = sources(config, None)?;
+    let lists = sources.upstreams.list().await;
+    sources.upstreams.close().await;
+    let each = lists.into_iter().map(|(name, list)| match list {
+        Ok(offer) => Ok((name, offer.tools)),
+        Err(fault) => {
+            let message = format!("upstream `{name}`: {}", fault.message);
+            Err(CliError::new(Exit::Unavailable, message))
+        }
+    });
+    each.collect()
+}
+
 /// The data folder of a gate that may be running, for people who read records and answer questions.
 pub async fn open_store(config: &Config, data: &Path) -> Result<Store, CliError> {
     Store::open(&keeping::store(config, data), Clock::System)
@@ -164,10 +182,14 @@ fn settings(config: &Config, profile: Profile) -> Settings {
     let common = output::common(config, profile);
     Settings {
         mode: match config.mode {
-            Mode::Gateway => gateway::Mode::Gateway,
+            Mode::Auto | Mode::Gateway => gateway::Mode::Gateway,
             Mode::Transparent => gateway::Mode::Transparent,
             Mode::Native => gateway::Mode::Native,
         },
+        native_up_to_tokens: (config.mode == Mode::Auto).then_some(config.exposure.auto_tokens),
+        doors: if config.exposure.split_execute { Doors::ByDeed } else { Doors::One },
+        cache_stable: config.exposure.cache_stable,
+        drift: drift(config, profile),
         call_timeout: Duration::from_millis(config.limits.call_timeout_ms),
         calls_per_minute: config.limits.calls_per_minute,
         calls_in_flight: config.limits.calls_in_flight,
@@ -188,6 +210,25 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         answer_bytes: config.records.answer_bytes,
         in_flight_wait: Duration::from_millis(config.limits.in_flight_wait_ms),
         egress_allow: config.egress.allow.as_ref().map(allowed),
+    }
+}
+
+/// What each upstream's drift means: its own word, else the profile's.
+fn drift(config: &Config, profile: Profile) -> DriftRules {
+    let rule = |drift: Drift| match drift {
+        Drift::Hold => DriftRule::Hold,
+        Drift::Warn => DriftRule::Warn,
+        Drift::Ignore => DriftRule::Ignore,
+    };
+    let own = config.upstreams.iter();
+    DriftRules {
+        otherwise: match profile {
+            Profile::Production => DriftRule::Hold,
+            Profile::Dev => DriftRule::Warn,
+        },
+        by_upstream: own
+            .filter_map(|(name, upstream)| Some((name.clone(), rule(upstream.drift?))))
+            .collect(),
     }
 }
 

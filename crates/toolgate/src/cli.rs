@@ -11,10 +11,13 @@ pub mod print;
 
 mod approvals;
 mod call;
+mod cards;
 mod claims;
 mod completions;
 mod config;
+mod cost;
 mod demo;
+mod drift;
 mod evidence;
 mod records;
 mod replay;
@@ -75,6 +78,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), CliError> {
             serve::run(context, args)
         }
         Command::Tools { command } => tools::run(context, command),
+        Command::Cards { command } => cards::run(context, &command),
+        Command::Cost(args) => cost::run(context, &args),
         Command::Call(args) => call::run(context, &args),
         Command::Records { command } => records::run(context, command),
         Command::Evidence { command } => evidence::run(context, command),

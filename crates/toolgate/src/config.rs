@@ -27,14 +27,14 @@ mod upstream;
 use std::path::{Path, PathBuf};
 
 pub use choices::{
-    LogLevel, Mode, Naming, OutputSchema, Profile, Reads, RequireStructured, Sanitise,
+    Drift, LogLevel, Mode, Naming, OutputSchema, Profile, Reads, RequireStructured, Sanitise,
 };
 pub use choices::{Transport, Unset};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
 pub use sections::{
-    Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, HttpSettings, Limits, Records,
-    Results, Search, Token,
+    Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, Exposure, HttpSettings, Limits,
+    Records, Results, Search, Token,
 };
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};

@@ -4,7 +4,7 @@ use super::*;
 use crate::generation::Source;
 use crate::shown::Naming;
 use model::{Generation, UpstreamName};
-use serde_json::{Value, json};
+use serde_json::json;
 
 fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
@@ -66,6 +66,30 @@ fn a_search_without_a_hit_says_so_and_lists_namespaces() {
     assert_eq!(found.unmatched, ["quantum"]);
     assert_eq!(found.folders, [("github".to_owned(), 2), ("slack".to_owned(), 1)]);
     assert!(found.hint.contains("nothing matches"));
+    assert!(found.hint.contains("by path"));
+}
+
+/// Browsing never answers with silence: words, neighbours and the way by path.
+#[test]
+fn a_search_without_a_hit_names_what_is_near() {
+    let near = |text: &str| words(text, &tame).near;
+    assert_eq!(near("isuee").first().map(String::as_str), Some("github.create_issue"));
+    assert!(!near("drp_databas").contains(&"drop_database".to_owned()));
+    for text in ["", " ", "\u{0}", "zzzz", "\u{1f980}", &"x ".repeat(500)] {
+        assert!(!words(text, &tame).to_text().is_empty(), "{text:?}");
+        assert!(!words(text, &|_| false).to_text().is_empty(), "{text:?}");
+    }
+}
+
+/// CW-44: the same browse is the same bytes, as text and as JSON.
+#[test]
+fn a_browse_is_byte_stable() {
+    let bytes = || {
+        let found = words("create an issue on Mars", &everything);
+        format!("{}\n{}", found.to_text(), found.to_json())
+    };
+    assert_eq!(bytes(), bytes());
+    insta::assert_snapshot!(words("create an issue on Mars", &everything).to_text());
 }
 
 #[test]
@@ -84,6 +108,37 @@ fn paths_lead_to_namespaces_and_tools() {
     check("/github/create_issue", &["github.create_issue"]);
     check("/github/listissues", &["github.listIssues"]);
     check("/*/slack_send_message", &["slack_send_message"]);
+}
+
+/// Groups are the dots and slashes within a name; `*` stands for any of them.
+#[test]
+fn groups_lead_from_namespaces_to_tools() {
+    let names = ["aws.s3.get", "aws.s3.put", "aws.ec2.start", "aws.login", "fs/dir/list"];
+    let source = Source {
+        upstream: UpstreamName::from_string("cloud"),
+        protocol: "mcp",
+        namespace: None,
+        definitions: names.map(|name| tool(name, "Does it.")).to_vec(),
+        manifest: None,
+        extras: crate::Extras::default(),
+    };
+    let catalogue = Catalogue::build(Generation(1), vec![source], Naming::None);
+    let walk = |path: &str, top_k| {
+        catalogue.browse(&Query::Path(path.to_owned()), top_k, &everything).unwrap()
+    };
+    let check =
+        |path: &str, expected: &[&str]| assert_eq!(ids(&walk(path, 10)), expected, "{path}");
+    check("/aws/s3", &["aws.s3.get", "aws.s3.put"]);
+    check("/aws/s3/get", &["aws.s3.get"]);
+    check("/aws/*/get", &["aws.s3.get"]);
+    check("/*/*/list", &["fs/dir/list"]);
+    check("/aws", &["aws.ec2.start", "aws.login", "aws.s3.get", "aws.s3.put"]);
+    let narrow = walk("/aws", 3);
+    assert_eq!(ids(&narrow), ["aws.login"]);
+    assert_eq!(narrow.folders, [("aws/ec2".to_owned(), 1), ("aws/s3".to_owned(), 2)]);
+    for entry in catalogue.entries() {
+        assert_eq!(ids(&walk(&path_of(entry), 10)), [entry.shown_name.as_str()]);
+    }
 }
 
 #[test]

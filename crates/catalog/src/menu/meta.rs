@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::deed::Deed;
 use crate::entry::Entry;
 use crate::generation::Catalogue;
 use crate::limits;
@@ -12,6 +13,9 @@ pub const TOOL_BROWSE: &str = "tool_browse";
 pub const TOOL_EXECUTE: &str = "tool_execute";
 pub const TOOL_HYDRATE: &str = "tool_hydrate";
 pub const TOOL_VIEW: &str = "tool_view";
+pub const TOOL_READ: &str = "tool_read";
+pub const TOOL_WRITE: &str = "tool_write";
+pub const TOOL_DESTROY: &str = "tool_destroy";
 
 /// What stands behind the gate, in words, for this reader.
 pub(super) struct Scope {
@@ -58,27 +62,41 @@ pub(super) fn browse(scope: &Scope) -> Value {
     })
 }
 
-pub(super) fn execute(scope: &Scope) -> Value {
+/// The tool that calls all others, or those up to one deed.
+pub(super) fn execute(scope: &Scope, deed: Option<Deed>) -> Value {
+    let (name, title, which) = match deed {
+        None => (TOOL_EXECUTE, "Call a tool", "a tool"),
+        Some(Deed::Read) => (TOOL_READ, "Call a tool that reads", "a tool that only reads"),
+        Some(Deed::Write) => {
+            (TOOL_WRITE, "Call a tool that writes", "a tool that may change something")
+        }
+        Some(Deed::Destroy) => {
+            (TOOL_DESTROY, "Call a tool that destroys", "any tool, also one that destroys")
+        }
+    };
     let description = format!(
-        "Call a tool by its name. Use this once you know the name and its parameters. Arguments \
+        "Call {which} by its name. Use this once you know the name and its parameters. Arguments \
          are checked against the tool's schema first; when they do not fit, the answer says what \
          to correct. Connected: {}.",
         scope.upstreams
     );
+    let (read_only, destructive) =
+        (deed == Some(Deed::Read), !matches!(deed, Some(Deed::Read | Deed::Write)));
     json!({
-        "name": TOOL_EXECUTE,
-        "title": "Call a tool",
+        "name": name,
+        "title": title,
         "description": description,
         "inputSchema": {
             "type": "object",
             "additionalProperties": false,
             "properties": {
                 "tool_id": tool_id(),
-                "args": {"type": "object", "description": "The tool's arguments; `{}` when it takes none."}
+                "args": {"type": "object", "description": "The tool's arguments; `{}` when it takes none."},
+                "dry_run": {"type": "boolean", "default": false, "description": "Say what would happen, and call nothing."}
             },
             "required": ["tool_id", "args"]
         },
-        "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true}
+        "annotations": {"readOnlyHint": read_only, "destructiveHint": destructive, "openWorldHint": true}
     })
 }
 

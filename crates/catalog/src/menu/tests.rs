@@ -75,6 +75,22 @@ fn gateway_lists_exactly_three_tools() {
     insta::assert_json_snapshot!("gateway_menu", listed);
 }
 
+/// Reads, writes and destructions have a door each, so that clients can prompt by it.
+#[test]
+fn execute_can_be_split_by_what_is_done() {
+    let shown = Menu { mode: Mode::Gateway, doors: Doors::ByDeed };
+    let listed = menu(shown, &catalogue(Naming::Auto), &open);
+    assert_eq!(
+        names(&listed),
+        ["tool_browse", "tool_read", "tool_write", "tool_destroy", "tool_view"]
+    );
+    let claims = |at: usize| {
+        let claims = &listed[at]["annotations"];
+        (claims["readOnlyHint"].as_bool().unwrap(), claims["destructiveHint"].as_bool().unwrap())
+    };
+    assert_eq!([claims(1), claims(2), claims(3)], [(true, false), (false, false), (false, true)]);
+}
+
 #[test]
 fn our_own_schemas_hold_together_and_refuse_what_they_do_not_know() {
     for tool in list(Mode::Gateway).iter().chain(&list(Mode::Transparent)[1..]) {

@@ -22,6 +22,7 @@ pub(super) fn check(schema: &Value, dialect: &str) -> Result<(), SchemaError> {
     tally.survey(schema, schema, 1)?;
     let cost = tally.cost(schema, schema, 0)?;
     let entangled = cost.subschemas > limits::SUBSCHEMAS_EXPANDED_MAX
+        || cost.references > limits::REFERENCES_EXPANDED_MAX
         || cost.height > limits::REFERENCES_IN_A_ROW_MAX;
     if entangled {
         return Err(SchemaError::TooEntangled);
@@ -38,18 +39,21 @@ struct Tally<'a> {
     costs: HashMap<usize, Option<Cost>>,
 }
 
-/// With every reference followed: how many subschemas, and how many of them within each other.
+/// With every reference followed: how many subschemas, references on the way to them, and how many
+/// subschemas within each other.
 #[derive(Clone, Copy)]
 struct Cost {
     subschemas: u64,
+    references: u64,
     height: usize,
 }
 
 impl Cost {
-    const LEAF: Self = Self { subschemas: 1, height: 1 };
+    const LEAF: Self = Self { subschemas: 1, references: 0, height: 1 };
 
     fn add(&mut self, part: Self) {
         self.subschemas = self.subschemas.saturating_add(part.subschemas);
+        self.references = self.references.saturating_add(part.references);
         self.height = self.height.max(part.height + 1);
     }
 }
@@ -126,6 +130,7 @@ impl<'a> Tally<'a> {
             if let Some(reference) = fields.get(key).and_then(Value::as_str) {
                 let (target, home) = self.follow(reference, resource)?;
                 total.add(self.cost(target, home, depth + 1)?);
+                total.references = total.references.saturating_add(1);
             }
         }
         self.costs.insert(address, Some(total));

@@ -172,3 +172,19 @@ proptest! {
         }
     }
 }
+
+/// At most 10,000 references once every repetition is followed.
+#[test]
+fn references_are_counted_with_every_repetition() {
+    let tree = |levels: usize| {
+        let mut definitions = Map::new();
+        for level in 0..levels {
+            let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+            definitions.insert(format!("d{level}"), json!({"anyOf": [next, next]}));
+        }
+        definitions.insert(format!("d{levels}"), json!({"type": "string"}));
+        json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions})
+    };
+    assert!(Schema::compile(&tree(8)).is_ok());
+    assert_eq!(Schema::compile(&tree(13)).unwrap_err(), SchemaError::TooEntangled);
+}

@@ -1,12 +1,13 @@
 //! Stage 7: grants, then arguments against schema and constraints, then policy.
 
-use catalog::Entry as Tool;
+use catalog::schema::outline;
+use catalog::{Deed, Entry as Tool, Mode};
 use model::{Code, DecisionId, Fault, ItemKind, Method, Violation};
 use policy::{Facts, Way, grants};
 use serde_json::{Map, Value};
 
-use super::CallRequest;
 use super::record::Entry;
+use super::{CallRequest, Via};
 use crate::gateway::Gateway;
 
 /// Judges the call. The decision is in the record before anybody acts on it.
@@ -20,8 +21,9 @@ pub(super) fn authorize(
     grants::check(&request.caller, tool.capability.as_ref(), &tool.shown_name)?;
     entry.stage("validate");
     if request.method.is_tool_call() {
-        tool.check_input(&request.args)?;
-        constraints(tool, request)?;
+        door(tool, request)?;
+        let checked = tool.check_input(&request.args).and_then(|()| constraints(tool, request));
+        checked.map_err(|fault| teach(gateway, request, tool, fault))?;
     }
     entry.stage("policy");
     let now = gateway.clock.now();
@@ -70,6 +72,22 @@ fn params(request: &CallRequest, tool: &Tool) -> Map<String, Value> {
         Method::CallTool | Method::Complete(_) | Method::Other(_) => {}
     }
     params
+}
+
+/// A door for lesser deeds does not open for greater ones.
+fn door(tool: &Tool, request: &CallRequest) -> Result<(), Fault> {
+    let (deed, allowed) = (Deed::of(tool), request.up_to.unwrap_or(Deed::Destroy));
+    if deed <= allowed {
+        return Ok(());
+    }
+    let message = format!("this tool may {deed}; call it with `tool_{deed}`");
+    Err(Fault::new(Code::ArgsInvalid, message).at(&tool.shown_name))
+}
+
+/// Whoever was not shown the schema gets it with the errors, so that the next try can be right.
+fn teach(gateway: &Gateway, request: &CallRequest, tool: &Tool, fault: Fault) -> Fault {
+    let knows = request.via == Via::Name && gateway.mode() == Mode::Native;
+    if knows { fault } else { fault.with("schema", outline(&tool.item.input_schema)) }
 }
 
 fn constraints(tool: &Tool, request: &CallRequest) -> Result<(), Fault> {

@@ -85,7 +85,7 @@ fn pass(
 
 /// Only modes with a way to look into an artifact put one in the place of a long text.
 fn size(gateway: &Gateway) -> Size {
-    match gateway.settings.mode {
+    match gateway.mode() {
         Mode::Native => Size::Whole,
         Mode::Transparent | Mode::Gateway => Size::Firewall {
             inline_chars: gateway.settings.inline_chars,

@@ -34,11 +34,12 @@ pub(super) fn resolve(
     entry.record.replay_rule = Some(declared.unwrap_or(ReplayRule::MustStub));
     match tool.quarantined() {
         None => Ok(tool),
-        Some(finding) => Err(Fault::new(
-            Code::SchemaInvalid,
-            format!("this tool is held back: {}", finding.message),
-        )
-        .at(&tool.shown_name)),
+        Some(finding) => {
+            let drifted = finding.rule == catalog::drift::DRIFT_RULE;
+            let code = if drifted { Code::CatalogueDrift } else { Code::SchemaInvalid };
+            let message = format!("this tool is held back: {}", finding.message);
+            Err(Fault::new(code, message).at(&tool.shown_name))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One call and what is said in its course: progress, log messages, questions to the client.
 
-use gateway::{CallRequest, Cleared, Mode, News, Question, Watch};
+use gateway::{CallRequest, Cleared, News, Question, Watch};
 use model::Method;
 use protocol::Id;
 use protocol::encode;
@@ -23,7 +23,7 @@ impl Mcp {
         outlet: &Outlet,
     ) -> Said {
         let (method, via) = (request.method.clone(), request.via);
-        if method != Method::CallTool && self.gateway.settings().mode != Mode::Native {
+        if method != Method::CallTool && !self.gateway.passes_all() {
             return reply::error(id, visit.revision, &not_here(&method));
         }
         let (news, mut heard) = mpsc::channel(limits::NEWS_QUEUED);

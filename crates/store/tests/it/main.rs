@@ -11,6 +11,7 @@ mod home;
 mod lock;
 mod migrations;
 mod open;
+mod pins;
 mod quotas;
 mod records;
 mod torn;

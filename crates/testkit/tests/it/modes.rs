@@ -67,11 +67,11 @@ async fn what_is_found_by_browsing_can_be_executed() {
     let root = world.gateway.browse(&ann, &Query::Path("/".to_owned()), None).await;
     assert_eq!(
         root.get().structured.as_ref().unwrap()["folders"],
-        json!([["attic", 1], ["shelf", 1]])
+        json!([{"path": "/attic", "tools": 1}, {"path": "/shelf", "tools": 1}])
     );
     let found = world.gateway.browse(&ann, &Query::Words("attic".to_owned()), None).await;
     let card = &found.get().structured.as_ref().unwrap()["cards"][0];
-    let request = CallRequest::new(ann, card["name"].as_str().unwrap(), json!({"number": 1}));
+    let request = CallRequest::new(ann, card["id"].as_str().unwrap(), json!({"number": 1}));
     let done = world.send(CallRequest { via: Via::Argument, ..request }).await;
     assert_eq!(done.cleared.get().structured, Some(json!({"number": 1})));
     assert_eq!(world.last_record().await.stages, ROAD);

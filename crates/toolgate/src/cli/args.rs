@@ -6,9 +6,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::approvals::ApprovalsCommand;
 use super::call::CallArgs;
+use super::cards::CardsCommand;
 use super::claims::ClaimsCommand;
 use super::completions::CompletionsArgs;
 use super::config::ConfigCommand;
+use super::cost::CostArgs;
 use super::demo::DemoArgs;
 use super::evidence::EvidenceCommand;
 use super::exit;
@@ -66,6 +68,13 @@ pub enum Command {
         #[command(subcommand)]
         command: ToolsCommand,
     },
+    /// Show cards as the cacheable tool array of a model provider
+    Cards {
+        #[command(subcommand)]
+        command: CardsCommand,
+    },
+    /// Count what the tools cost a model, in each mode
+    Cost(CostArgs),
     /// Call a tool, on the same road as an agent's call
     Call(CallArgs),
     /// Look at what was called
@@ -145,7 +154,7 @@ pub struct ServerArgs {
     /// The port to listen on, 0 for a free one [default: 8642 for http, 8000 for sse]
     #[arg(long)]
     pub port: Option<u16>,
-    /// What `tools/list` shows [default: gateway]
+    /// What `tools/list` shows [default: auto]
     #[arg(long)]
     pub mode: Option<Mode>,
     /// The name Toolgate gives itself towards clients [default: toolgate]

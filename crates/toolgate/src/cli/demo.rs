@@ -18,7 +18,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::print;
 use crate::assemble::{self, Gate};
-use crate::config::{Config, LogLevel, Overrides, Transport};
+use crate::config::{Config, LogLevel, Mode, Overrides, Transport};
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -44,7 +44,8 @@ pub(super) fn run(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
     context.block_on(async {
         let folder = tempfile::tempdir()?;
         let data = folder.path().join("data");
-        let config = Config::demo();
+        let shown = Overrides { mode: Some(Mode::Gateway), ..Overrides::default() };
+        let config = Config::demo().with(shown);
         let gate = assemble::gate(&config, Transport::Stdio, &data, "demo").await?;
         let mut tour = Tour::new(context, &gate);
         let told = Box::pin(tour.walk(args.yes)).await;

@@ -25,7 +25,14 @@ async fn pipe(config: &Config) -> Result<(), CliError> {
     let data = Context::data_folder(config)?;
     let gate = assemble::gate(config, Transport::Stdio, &data, "stdio").await?;
     let stop = stop::on_signal()?;
-    tracing::info!(tools = gate.refreshed.tools, data = %data.display(), "serving on stdio");
+    let choice = gate.gateway.choice();
+    tracing::info!(
+        tools = gate.refreshed.tools,
+        mode = %choice.mode,
+        why = choice.why,
+        data = %data.display(),
+        "serving on stdio"
+    );
     let served =
         stdio::serve(up::mcp(config, &gate), tokio::io::stdin(), tokio::io::stdout(), stop.clone());
     let served = Box::pin(async {

@@ -9,6 +9,7 @@ use search::{Explanation, Reason, Via};
 use serde_json::{Value, json};
 
 use super::context::Context;
+use super::drift;
 use super::error::CliError;
 use super::exit::Exit;
 use crate::assemble;
@@ -37,15 +38,30 @@ pub enum ToolsCommand {
         #[arg(long, value_name = "N", default_value_t = 10)]
         top: usize,
     },
+    /// Show how the tools differ from what was accepted
+    Diff,
+    /// Accept tools as their upstreams list them now
+    Accept {
+        /// The tools, by their own name or as UPSTREAM/NAME
+        tools: Vec<String>,
+        /// Accept everything that differs
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliError> {
     let loaded = context.start(LogLevel::Warn, Overrides::default())?;
-    let catalogue = context.block_on(assemble::catalogue(&loaded.config))?;
+    let catalogue = || context.block_on(assemble::catalogue(&loaded.config));
     match command {
-        ToolsCommand::List => list(context, &catalogue),
-        ToolsCommand::Show { name } => show(context, &catalogue, &name),
+        ToolsCommand::List => list(context, &catalogue()?),
+        ToolsCommand::Show { name } => show(context, &catalogue()?, &name),
+        ToolsCommand::Diff => context.block_on(drift::diff(context, &loaded.config)),
+        ToolsCommand::Accept { tools, all } => {
+            context.block_on(drift::accept(context, &loaded.config, &tools, all))
+        }
         ToolsCommand::Search { query, explain: wants_why, top } => {
+            let catalogue = catalogue()?;
             let heard = context.block_on(async {
                 Ok(assemble::meaning(&loaded.config, &catalogue).await.hear(&query).await)
             })?;

@@ -64,7 +64,7 @@ pub(super) async fn listen(
 
 pub(super) fn mcp(config: &Config, gate: &Gate) -> Mcp {
     let instructions =
-        (gate.gateway.settings().mode == gateway::Mode::Gateway).then(|| INSTRUCTIONS.to_owned());
+        (gate.gateway.mode() == gateway::Mode::Gateway).then(|| INSTRUCTIONS.to_owned());
     Mcp {
         gateway: Arc::clone(&gate.gateway),
         doorkeeper: Arc::new(gate.doorkeeper.clone()),
@@ -164,9 +164,12 @@ fn announce(
     data: &str,
 ) -> Result<(), CliError> {
     let tools = gate.refreshed.tools;
-    let mode = config.mode;
+    let choice = gate.gateway.choice();
+    let mode = choice.mode;
     if context.out.is_json() {
-        return context.out.json(&json!({"url": url, "mode": mode, "tools": tools, "data": data}));
+        return context.out.json(
+            &json!({"url": url, "mode": mode, "why": choice.why, "tools": tools, "data": data}),
+        );
     }
     let failed = |name: &UpstreamName| gate.refreshed.failures.iter().any(|(down, _)| down == name);
     let serving =
@@ -178,7 +181,7 @@ fn announce(
 toolgate {version} is up
 
   listening  {url}
-  tools      {tools} from {names}, shown in mode {mode}
+  tools      {tools} from {names}, shown in mode {mode} ({why})
   data       {data}
 
 Paste into a client:
@@ -194,6 +197,7 @@ Try next, in another terminal:
 
 Ctrl-C stops it.",
         version = env!("CARGO_PKG_VERSION"),
+        why = choice.why,
         kind = if url.ends_with("/sse") { "sse" } else { "http" },
     );
     lines.lines().try_for_each(|line| context.out.line(line))

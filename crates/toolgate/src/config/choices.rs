@@ -20,8 +20,10 @@ pub enum Profile {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Three tools that browse, execute and view all the others.
+    /// `native` while the whole list is cheap (`exposure.auto_tokens`), else `gateway`.
     #[default]
+    Auto,
+    /// Three tools that browse, execute and view all the others.
     Gateway,
     /// Every tool without its schema, and three tools that hydrate, execute and view.
     Transparent,
@@ -117,6 +119,18 @@ pub enum Reads {
     Skip,
 }
 
+/// What happens to a tool whose definition is not the one that was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Drift {
+    /// It is neither listed nor callable until `toolgate tools accept`.
+    Hold,
+    /// It stays, and the log says so.
+    Warn,
+    /// Nothing; its definitions are not compared.
+    Ignore,
+}
+
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -149,7 +163,7 @@ macro_rules! as_str {
 
 as_str! {
     Profile { Dev => "dev", Production => "production" }
-    Mode { Gateway => "gateway", Transparent => "transparent", Native => "native" }
+    Mode { Auto => "auto", Gateway => "gateway", Transparent => "transparent", Native => "native" }
     Transport { Stdio => "stdio", Http => "http", Sse => "sse" }
     Naming { Auto => "auto", None => "none", Wire => "wire" }
     LogLevel {

@@ -30,6 +30,7 @@ pub(super) fn fit(entry: Entry) -> Result<Upstream, Vec<Complaint>> {
             on_violation: entry.on_violation,
             sanitise: entry.sanitise,
         },
+        drift: entry.drift,
         ..Upstream::new(Target::Demo)
     };
     match target(entry, kind) {

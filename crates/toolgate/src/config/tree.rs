@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
-    Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results, Search,
+    Approvals, Artifacts, Auth, Egress, EnvSettings, Exposure, HttpSettings, Limits, Records,
+    Results, Search,
 };
 use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Target, Upstream};
@@ -61,6 +62,8 @@ pub struct Config {
     pub auth: Auth,
     /// How much, how often and how long.
     pub limits: Limits,
+    /// How tools are shown.
+    pub exposure: Exposure,
     /// What of a result reaches the model.
     pub results: Results,
     /// How tools are found.
@@ -111,6 +114,7 @@ impl Default for Config {
             policy: None,
             auth: Auth::default(),
             limits: Limits::default(),
+            exposure: Exposure::default(),
             results: Results::default(),
             search: Search::default(),
             artifacts: Artifacts::default(),

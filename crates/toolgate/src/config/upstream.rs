@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::choices::{OutputSchema, RequireStructured, Sanitise};
+use super::choices::{Drift, OutputSchema, RequireStructured, Sanitise};
 use super::text::{ConfigPath, Hidden, Text};
 
 /// One place tools come from.
@@ -27,6 +27,8 @@ pub struct Upstream {
     pub exclude: Vec<Text>,
     /// What is asked of its answers; what is absent is as for all upstreams.
     pub output: OutputRules,
+    /// `None` takes the profile's.
+    pub drift: Option<Drift>,
 }
 
 /// What is asked of the answers of one upstream.
@@ -90,6 +92,7 @@ impl Upstream {
             include: None,
             exclude: Vec::new(),
             output: OutputRules::default(),
+            drift: None,
         }
     }
 }
@@ -172,6 +175,9 @@ pub(super) struct Entry {
     pub(super) on_violation: Option<OutputSchema>,
     /// What is taken out of its answers. Left out: as `results` says.
     pub(super) sanitise: Option<Sanitise>,
+    /// What happens to tools whose definitions have changed since they were accepted. Left out:
+    /// `warn` in profile `dev`, `hold` in `production`.
+    pub(super) drift: Option<Drift>,
 }
 
 /// An MCP revision, or the server's choice.

@@ -64,7 +64,7 @@ fn what_makes_no_sense_is_a_usage_error() {
     check(&["nonsense"], "error: unrecognized subcommand 'nonsense'");
     check(&["up", "--port", "70000"], "error: invalid value '70000'");
     check(&["up", "--transport", "stdio"], "possible values: http, sse");
-    check(&["serve", "--mode", "x"], "possible values: gateway, transparent, native");
+    check(&["serve", "--mode", "x"], "possible values: auto, gateway, transparent, native");
     check(&["records", "list", "--limit", "0"], "error: invalid value '0'");
     check(&["records", "list", "--status", "x"], "possible values: open, completed");
     check(&["call", "echo", "{"], "error: the arguments are not JSON");

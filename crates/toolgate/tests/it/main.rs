@@ -19,6 +19,7 @@ mod manual;
 mod names;
 mod peer;
 mod rmcp_peer;
+mod shown;
 mod stopping;
 mod tidy;
 mod transports;

@@ -32,6 +32,7 @@ pages! {
     the_clients_page_is_true "docs/clients.md"
     the_configuration_page_is_true "docs/configuration.md"
     the_demo_page_is_true "docs/demo.md"
+    the_drift_page_is_true "docs/drift.md"
     the_embedding_page_is_true "docs/embedding.md"
     getting_started_is_true "docs/getting-started.md"
     the_index_is_true "docs/index.md"

@@ -51,7 +51,7 @@ fn search_has_one_source_of_meanings_and_a_real_address() {
 fn all_mistakes_are_told_at_once() {
     check(
         "mode: fast\nport: high\nupstreems: {}\nlimits: {shutdown_ms: -1}\nhost: ${NOPE}\n",
-        "toolgate.yaml:1: `mode` must be `gateway`, `transparent` or `native`, not `fast`\n\
+        "toolgate.yaml:1: `mode` must be `auto`, `gateway`, `transparent` or `native`, not `fast`\n\
          toolgate.yaml:2: `port` must be a whole number, not text\n\
          toolgate.yaml:3: unknown key `upstreems`; did you mean `upstreams`?\n\
          toolgate.yaml:4: `limits.shutdown_ms` must be from 0 to 600000\n\
@@ -82,7 +82,7 @@ fn values_of_the_wrong_kind_are_refused() {
     );
     check(
         "catalog: a\nmode: ${TOKEN}",
-        "toolgate.yaml:2: `mode` must be `gateway`, `transparent` or `native`, not `${TOKEN}`",
+        "toolgate.yaml:2: `mode` must be `auto`, `gateway`, `transparent` or `native`, not `${TOKEN}`",
     );
 }
 

@@ -1,0 +1,163 @@
+//! Nothing about a definition changes unnoticed, and nothing that is no change is called one.
+
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn definition() -> Value {
+    json!({
+        "name": "search", "title": "Search", "description": "Finds things.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "What to find.", "maxLength": 100},
+                "description": {"type": "string"},
+                "kind": {"enum": ["a", "b"]}
+            },
+            "required": ["query"], "additionalProperties": false
+        },
+        "outputSchema": {"type": "object", "properties": {"hits": {"type": "array", "items": {"type": "integer"}}}},
+        "annotations": {"readOnlyHint": true}, "icons": [{"src": "https://example.com/i.png"}],
+        "_meta": {"version": "1", "nested": [1, {"deep": null}]}
+    })
+}
+
+fn upstream() -> UpstreamName {
+    UpstreamName::from_string("u")
+}
+
+fn pins(definitions: &[Value]) -> Vec<Pin> {
+    review(&upstream(), &[], definitions).keep
+}
+
+fn drift_of(before: &Value, after: &Value) -> Option<Drift> {
+    let review =
+        review(&upstream(), &pins(std::slice::from_ref(before)), std::slice::from_ref(after));
+    review.drifts.into_values().next()
+}
+
+#[test]
+fn the_first_sight_is_the_baseline() {
+    let review = review(&upstream(), &[], &[definition(), json!({"name": "b"}), json!(7)]);
+    assert_eq!(review.drifts, BTreeMap::new());
+    let kept: Vec<&str> = review.keep.iter().map(|pin| pin.tool.as_str()).collect();
+    assert_eq!(kept, ["b", "search"]);
+}
+
+#[test]
+fn a_change_is_graded_by_what_it_means() {
+    let check = |pointer: &str, value: Value, grade: Grade| {
+        let mut after = definition();
+        *after.pointer_mut(pointer).unwrap() = value;
+        let drift = drift_of(&definition(), &after).unwrap();
+        assert_eq!((drift.as_str(), drift.grade()), ("changed", grade), "{pointer}");
+        assert!(drift.changes().iter().any(|change| change.pointer.starts_with(pointer)));
+    };
+    check("/description", json!("Also sends your files away."), Grade::Prose);
+    check("/inputSchema/properties/query/description", json!("x"), Grade::Prose);
+    check("/icons/0/src", json!("https://evil.example"), Grade::Prose);
+    check("/annotations/readOnlyHint", json!(false), Grade::Possible);
+    check("/_meta/nested/1/deep", json!(0), Grade::Possible);
+    check("/inputSchema/properties/query/type", json!("number"), Grade::Contract);
+    check("/inputSchema/properties/description", json!({"type": "null"}), Grade::Contract);
+    check("/inputSchema/required", json!(["query", "kind"]), Grade::Contract);
+    check("/inputSchema/properties/kind/enum", json!(["a"]), Grade::Contract);
+    check("/outputSchema/properties/hits/items/type", json!("string"), Grade::Contract);
+}
+
+#[test]
+fn a_new_optional_parameter_is_possibly_breaking_and_a_lost_one_is_a_contract_change() {
+    let mut more = definition();
+    more["inputSchema"]["properties"]["limit"] = json!({"type": "integer"});
+    assert_eq!(drift_of(&definition(), &more).unwrap().grade(), Grade::Possible);
+    assert_eq!(drift_of(&more, &definition()).unwrap().grade(), Grade::Contract);
+}
+
+#[test]
+fn coming_going_and_coming_back_are_noticed() {
+    let (a, b) = (json!({"name": "a"}), json!({"name": "b"}));
+    let first = pins(std::slice::from_ref(&a));
+    let added = review(&upstream(), &first, &[a.clone(), b.clone()]);
+    assert_eq!(added.drifts, BTreeMap::from([("b".to_owned(), Drift::Added)]));
+
+    let gone = review(&upstream(), &first, std::slice::from_ref(&b));
+    assert_eq!(gone.drifts["a"], Drift::Removed);
+    assert_eq!(gone.keep, [Pin { gone: true, ..first[0].clone() }]);
+
+    let back = review(&upstream(), &gone.keep, std::slice::from_ref(&a));
+    assert_eq!(back.drifts["a"], Drift::Returned(Vec::new()));
+    assert_eq!(back.drifts["a"].grade(), Grade::Possible);
+}
+
+/// All places of a value that are leaves.
+fn leaves(value: &Value, pointer: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, field) in fields {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                leaves(field, format!("{pointer}/{key}"), found);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                leaves(item, format!("{pointer}/{index}"), found);
+            }
+        }
+        _ => found.push(pointer),
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[a-z~/\" ]{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec(("[a-z~/]{0,5}", inner), 0..5)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+fn reversed(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            Value::Object(fields.iter().rev().map(|(k, v)| (k.clone(), reversed(v))).collect())
+        }
+        Value::Array(items) => items.iter().map(reversed).collect(),
+        other => other.clone(),
+    }
+}
+
+proptest! {
+    /// A2: every single-leaf mutation is detected, wherever it stands.
+    #[test]
+    fn every_changed_leaf_is_drift(body in any_json(), at in any::<prop::sample::Index>(), other in any_json()) {
+        let mut before = definition();
+        before["_meta"]["body"] = body;
+        let mut places = Vec::new();
+        leaves(&before, String::new(), &mut places);
+        places.retain(|place| place != "/name");
+        let place = at.get(&places);
+        let mut after = before.clone();
+        prop_assume!(canonical::bytes(before.pointer(place).unwrap()) != canonical::bytes(&other));
+        *after.pointer_mut(place).unwrap() = other;
+        let drift = drift_of(&before, &after);
+        prop_assert!(drift.is_some_and(|drift| !drift.changes().is_empty()), "{}", place);
+    }
+
+    /// A2: key order and white space are not drift.
+    #[test]
+    fn another_spelling_is_no_drift(body in any_json()) {
+        let mut before = definition();
+        before["_meta"]["body"] = body;
+        let spread = serde_json::to_string_pretty(&reversed(&before)).unwrap();
+        let after: Value = serde_json::from_str(&spread).unwrap();
+        prop_assert_eq!(drift_of(&before, &after), None);
+        prop_assert_eq!(diff(&before, &after), Vec::new());
+    }
+}

@@ -1,0 +1,66 @@
+//! A dry run: the judging half of the road, and a report in place of the call.
+//!
+//! Nothing is recorded, asked, claimed or sent, and nothing counts towards a limit.
+
+use catalog::{Deed, Entry as Tool};
+use context::{Cleared, say};
+use model::{Fault, RecordStatus};
+use policy::Way;
+use serde_json::{Value, json};
+
+use super::record::Entry;
+use super::{CallRequest, authorize, claim, record, resolve};
+use crate::gateway::Gateway;
+
+impl Gateway {
+    /// Says what this call would come to. A call that would be refused is refused here alike.
+    pub async fn rehearse(&self, request: &CallRequest) -> Cleared {
+        let mut entry = record::open(self, request);
+        match self.judge(request, &mut entry).await {
+            Ok((text, report)) => say(text, Some(report), &self.settings.redactor),
+            Err(fault) => {
+                let (status, _) = RecordStatus::of(&fault);
+                self.refuse(&fault.with("dry_run", true).with("would_be", status.as_str()))
+            }
+        }
+    }
+
+    async fn judge(
+        &self,
+        request: &CallRequest,
+        entry: &mut Entry,
+    ) -> Result<(String, Value), Fault> {
+        let tool = resolve::resolve(self, request, entry)?;
+        let keyed = claim::with_key(self, request, &tool, entry);
+        let request = keyed.as_ref().unwrap_or(request);
+        let way = authorize::authorize(self, request, &tool, entry)?;
+        let claim = claim::claim(self, request, &tool, entry)?;
+        let known = claim::recall(self, &tool, claim.as_ref(), entry).await?.is_some();
+        let outcome = match (&way, known) {
+            (_, true) => "its stored answer would be given again, and nothing called",
+            (Way::Go(_), false) => "it would be called",
+            (Way::Ask(_), false) => "a human would be asked first",
+            (Way::No(fault), false) => return Err(fault.clone()),
+        };
+        let text = format!("dry run of `{}`: arguments fit; {outcome}", tool.shown_name);
+        Ok((text, report(&tool, entry, outcome)))
+    }
+}
+
+fn report(tool: &Tool, entry: &Entry, outcome: &str) -> Value {
+    let decision = entry.record.decision.as_ref();
+    let checks = entry.record.stages.iter().map(|stage| json!({"name": stage, "status": "passed"}));
+    json!({
+        "dry_run": true,
+        "tool_id": tool.shown_name,
+        "upstream": tool.item.key.upstream,
+        "upstream_name": tool.item.name,
+        "args_valid": true,
+        "outcome": outcome,
+        "deed": Deed::of(tool).to_string(),
+        "approval_mode": decision.map(|decision| decision.effective_mode),
+        "reason": decision.map(|decision| decision.reason.as_str()),
+        "hints": {"claims": tool.item.hints, "verified": false},
+        "checks": checks.collect::<Vec<_>>(),
+    })
+}

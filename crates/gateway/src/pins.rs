@@ -1,0 +1,79 @@
+//! Definitions held against what was accepted, whenever upstreams are asked for their tools.
+
+use std::collections::BTreeMap;
+
+use catalog::Source;
+use catalog::drift::{Drift, review};
+use model::{Fault, Finding, ItemKey, ItemKind, Pin, UpstreamName};
+
+use crate::gateway::Gateway;
+use crate::settings::DriftRule;
+
+/// What came of looking: tools to hold back, and upstreams that could not be looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) tools: BTreeMap<ItemKey, Finding>,
+    pub(crate) failures: Vec<(UpstreamName, Fault)>,
+}
+
+/// Looks at every source; those that must be held and cannot be checked are taken out.
+pub(crate) async fn hold(gateway: &Gateway, sources: &mut Vec<Source>) -> Held {
+    let mut held = Held::default();
+    let rules = &gateway.settings.drift;
+    if sources.iter().all(|source| rules.of(&source.upstream) == DriftRule::Ignore) {
+        return held;
+    }
+    let pins = match gateway.store.pins().await {
+        Ok(pins) => pins,
+        Err(fault) => {
+            unchecked(gateway, sources, &fault, &mut held);
+            return held;
+        }
+    };
+    let mut keep: Vec<Pin> = Vec::new();
+    for source in sources.iter() {
+        let rule = rules.of(&source.upstream);
+        if rule == DriftRule::Ignore {
+            continue;
+        }
+        let own: Vec<Pin> =
+            pins.iter().filter(|pin| pin.upstream == source.upstream).cloned().collect();
+        let review = review(&source.upstream, &own, &source.definitions);
+        keep.extend(review.keep);
+        for (tool, drift) in review.drifts {
+            tell(&source.upstream, &tool, &drift, rule);
+            if rule == DriftRule::Hold && drift != Drift::Removed {
+                let finding = drift.finding(&tool);
+                held.tools.insert(key(&source.upstream, tool), finding);
+            }
+        }
+    }
+    if let Err(fault) = gateway.store.keep_pins(keep).await {
+        unchecked(gateway, sources, &fault, &mut held);
+    }
+    held
+}
+
+/// Without pins nobody can say what changed: what must be held is left out whole.
+fn unchecked(gateway: &Gateway, sources: &mut Vec<Source>, fault: &Fault, held: &mut Held) {
+    let must = |source: &Source| gateway.settings.drift.of(&source.upstream) == DriftRule::Hold;
+    tracing::error!(%fault, "accepted tool definitions cannot be compared");
+    let failed = sources.iter().filter(|source| must(source));
+    held.failures.extend(failed.map(|source| (source.upstream.clone(), fault.clone())));
+    sources.retain(|source| !must(source));
+}
+
+fn key(upstream: &UpstreamName, name: String) -> ItemKey {
+    ItemKey { upstream: upstream.clone(), name, kind: ItemKind::Tool }
+}
+
+fn tell(upstream: &UpstreamName, tool: &str, drift: &Drift, rule: DriftRule) {
+    tracing::warn!(
+        upstream.name = upstream.as_str(),
+        tool.name = model::fault::one_line(tool, 128),
+        drift = drift.as_str(),
+        grade = %drift.grade(),
+        held = rule == DriftRule::Hold && *drift != Drift::Removed,
+        "a tool differs from what was accepted; see `toolgate tools diff`"
+    );
+}

@@ -1,0 +1,137 @@
+//! What is shown and how a call is taught, mode by mode.
+
+use catalog::menu::Doors;
+use catalog::{Deed, Mode, Query};
+use model::{Caller, Code, SessionId};
+use serde_json::{Value, json};
+use store::RecordFilter;
+use toolgate_gateway::{CallRequest, Via};
+
+use crate::world::{World, alice, tool};
+
+fn many(count: usize) -> Vec<Value> {
+    (0..count).map(|i| tool(&format!("tool_number_{i}"))).collect()
+}
+
+#[tokio::test]
+async fn auto_is_native_below_the_threshold_and_gateway_above() {
+    let auto = |settings: &mut toolgate_gateway::Settings| {
+        settings.mode = Mode::Gateway;
+        settings.native_up_to_tokens = Some(1_000);
+    };
+    let world = World::new(many(3), auto).await;
+    assert_eq!((world.gateway.mode(), world.names().len()), (Mode::Native, 3));
+    assert!(world.gateway.choice().why.contains("tokens"));
+    world.shelf.put(many(80));
+    world.refresh().await;
+    assert_eq!(world.gateway.mode(), Mode::Gateway);
+    assert_eq!(world.names(), ["tool_browse", "tool_execute", "tool_view"]);
+    assert_eq!(world.gateway.reading_mode(), Mode::Gateway);
+}
+
+/// CW-75, CW-87: every error, its place, and the schema; nothing reached the upstream.
+#[tokio::test]
+async fn wrong_arguments_come_back_with_all_errors_and_the_schema() {
+    let world = World::new(vec![tool("a")], |_| ()).await;
+    let done = world.execute("a", json!({"x": 1, "q": 2})).await;
+    let fault = done.fault.unwrap();
+    assert_eq!((fault.code, fault.violations.len()), (Code::ArgsInvalid, 2));
+    let text = done.cleared.get().full_text();
+    assert!(text.contains("/q") && text.contains("schema: {\"type\":\"object\""), "{text}");
+    let structured = done.cleared.get().structured.clone().unwrap();
+    assert_eq!(structured["details"]["schema"], tool("a")["inputSchema"]);
+    assert_eq!(world.shelf.calls(), 0);
+}
+
+/// A dry run touches nothing: no upstream, no record, no question.
+#[tokio::test]
+async fn a_dry_run_reports_and_touches_nothing() {
+    let world = World::new(vec![tool("a")], |_| ()).await;
+    let rehearse = async |name: &str, args: Value| {
+        let request = CallRequest::new(alice(), name, args);
+        let request = CallRequest { via: Via::Argument, ..request };
+        world.gateway.rehearse(&request).await.get().clone()
+    };
+    let good = rehearse("a", json!({"q": "x"})).await;
+    assert!(!good.is_error);
+    let report = good.structured.unwrap();
+    assert_eq!((&report["dry_run"], &report["args_valid"]), (&json!(true), &json!(true)));
+    assert_eq!(report["outcome"], "it would be called");
+    let bad = rehearse("a", json!({})).await;
+    assert_eq!((bad.is_error, &bad.structured.unwrap()["error"]), (true, &json!("ARGS_INVALID")));
+    assert!(rehearse("nope", json!({})).await.is_error);
+    assert_eq!(world.shelf.calls(), 0);
+    assert_eq!(world.gateway.records(&RecordFilter::default()).await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn a_door_for_reading_does_not_open_for_writing() {
+    let world = World::new(vec![tool("a")], |settings| settings.doors = Doors::ByDeed).await;
+    let call = async |up_to: Deed| {
+        let request = CallRequest::new(alice(), "a", json!({"q": "x"}));
+        let request = CallRequest { via: Via::Argument, up_to: Some(up_to), ..request };
+        Box::pin(world.gateway.call(request, toolgate_gateway::Watch::default())).await.fault
+    };
+    let refused = call(Deed::Read).await.unwrap();
+    assert_eq!(refused.code, Code::ArgsInvalid);
+    assert!(refused.message.contains("`tool_write`"), "{}", refused.message);
+    assert_eq!(call(Deed::Write).await, None);
+    assert_eq!(call(Deed::Destroy).await, None);
+}
+
+/// CW-69, CW-70, CW-71: stripped entries, schema on demand, direct calls by name.
+#[tokio::test]
+async fn transparent_tools_can_be_hydrated_and_called_by_name() {
+    let world = World::new(many(5), |settings| settings.mode = Mode::Transparent).await;
+    let names = world.names();
+    assert_eq!(names.len(), 5 + 3);
+    let hydrated = world.gateway.hydrate(&alice(), &names[0]);
+    assert!(hydrated.get().full_text().contains("additionalProperties"));
+    let request = CallRequest::new(alice(), &names[0], json!({"q": "x"}));
+    let done = Box::pin(world.gateway.call(request, toolgate_gateway::Watch::default())).await;
+    assert_eq!(done.fault, None);
+    assert_eq!(world.shelf.calls(), 1);
+}
+
+/// CW-59, CW-63, CW-64: a server's claims about itself decide nothing.
+#[tokio::test]
+async fn flipping_every_hint_changes_no_decision() {
+    let mut outcomes = Vec::new();
+    for claim in [true, false] {
+        let mut claims = tool("a");
+        claims["annotations"] = json!({"readOnlyHint": claim, "destructiveHint": claim, "idempotentHint": claim, "openWorldHint": claim, "costHint": 9});
+        let world = World::new(vec![claims], |_| ()).await;
+        let done = world.execute("a", json!({"q": "x"})).await;
+        let record = world.gateway.record(done.record_id.unwrap().as_str()).await.unwrap().unwrap();
+        let decision = record.decision.unwrap();
+        let tool = world.gateway.catalogue().resolve("a").map(|tool| Deed::of(tool));
+        outcomes.push((decision.action, decision.effective_mode, decision.matched_rule_ids, tool));
+    }
+    assert_eq!(outcomes[0], outcomes[1]);
+}
+
+/// CW-51, CW-52, CW-53, CW-55: by run for clients without a session, by session for others.
+#[tokio::test]
+async fn seen_cards_come_first_within_a_run_and_nowhere_else() {
+    let list = vec![tool("alpha_one"), tool("beta_two"), tool("gamma_three")];
+    let world = World::new(list, |settings| settings.cache_stable = true).await;
+    let browse = async |caller: &Caller, run: Option<&str>, words: &str| {
+        let query = Query::Words(words.to_owned());
+        let found = world.gateway.browse_in(caller, run, &query, Some(1)).await;
+        let cards = found.get().structured.clone().unwrap()["cards"].clone();
+        let ids =
+            cards.as_array().unwrap().iter().map(|card| card["id"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    let mark = catalog::stable::BREAKPOINT;
+    assert_eq!(browse(&alice(), Some("r1"), "gamma").await, ["gamma_three"]);
+    assert_eq!(browse(&alice(), Some("r1"), "alpha").await, ["gamma_three", mark, "alpha_one"]);
+    assert_eq!(browse(&alice(), Some("r1"), "alpha").await, ["alpha_one", "gamma_three"]);
+    assert_eq!(browse(&alice(), Some("r2"), "beta").await, ["beta_two"]);
+    assert_eq!(browse(&alice(), None, "beta").await, ["beta_two"]);
+    let in_session = Caller { session: Some(SessionId::from_string("s")), ..alice() };
+    assert_eq!(browse(&in_session, None, "gamma").await, ["gamma_three"]);
+    assert_eq!(browse(&in_session, None, "beta").await, ["gamma_three", mark, "beta_two"]);
+    world.refresh().await;
+    assert_eq!(browse(&alice(), Some("r1"), "beta").await, ["beta_two"]);
+}

@@ -1,0 +1,18 @@
+//! A tool's definition as somebody accepted it, or as it was first seen.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::UpstreamName;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pin {
+    pub upstream: UpstreamName,
+    /// The name exactly as the upstream spells it.
+    pub tool: String,
+    /// SHA-256 over the whole definition in canonical JSON.
+    pub hash: String,
+    pub definition: Value,
+    /// The upstream no longer lists it. Should it come back, that is a change like any other.
+    pub gone: bool,
+}

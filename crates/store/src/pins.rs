@@ -1,0 +1,107 @@
+//! Tool definitions as accepted. Whether a change matters is the catalogue's knowledge.
+
+use model::{Fault, Pin, Timestamp, UpstreamName};
+
+use crate::database::{Connection, broken};
+use crate::store::Store;
+use crate::writer::{Write, WriteError};
+
+impl Store {
+    /// Every pin, by upstream and tool.
+    pub async fn pins(&self) -> Result<Vec<Pin>, Fault> {
+        let mut reader = self.reader().await?;
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT upstream, tool, hash, definition, gone FROM pins ORDER BY upstream, tool",
+        )
+        .fetch_all(&mut *reader)
+        .await
+        .map_err(broken)?;
+        rows.into_iter().map(Row::pin).collect()
+    }
+
+    /// Keeps these pins in the place of those they replace, all or none.
+    pub async fn keep_pins(&self, pins: Vec<Pin>) -> Result<(), Fault> {
+        if pins.is_empty() { Ok(()) } else { self.write(Keeping(pins)).await }
+    }
+
+    /// Forgets tools that are not missed any longer. A pin that is not there is no mistake.
+    pub async fn drop_pins(
+        &self,
+        upstream: &UpstreamName,
+        tools: Vec<String>,
+    ) -> Result<(), Fault> {
+        self.write(Dropping { upstream: upstream.clone(), tools }).await
+    }
+}
+
+struct Keeping(Vec<Pin>);
+
+impl Write for Keeping {
+    type Done = ();
+    const UNWRITTEN: &'static str = "the accepted tool definitions could not be kept";
+
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
+        for pin in &self.0 {
+            sqlx::query(
+                "INSERT INTO pins (upstream, tool, hash, definition, gone, pinned_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6) \
+                 ON CONFLICT (upstream, tool) DO UPDATE SET hash = excluded.hash, \
+                 definition = excluded.definition, gone = excluded.gone, \
+                 pinned_at = excluded.pinned_at",
+            )
+            .bind(pin.upstream.as_str())
+            .bind(&pin.tool)
+            .bind(&pin.hash)
+            .bind(pin.definition.to_string())
+            .bind(i64::from(pin.gone))
+            .bind(now.as_millis())
+            .execute(&mut *connection)
+            .await?;
+        }
+        Ok(())
+    }
+}
+
+struct Dropping {
+    upstream: UpstreamName,
+    tools: Vec<String>,
+}
+
+impl Write for Dropping {
+    type Done = ();
+    const UNWRITTEN: &'static str = "tool definitions could not be forgotten";
+
+    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+        for tool in &self.tools {
+            sqlx::query("DELETE FROM pins WHERE upstream = $1 AND tool = $2")
+                .bind(self.upstream.as_str())
+                .bind(tool)
+                .execute(&mut *connection)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    upstream: String,
+    tool: String,
+    hash: String,
+    definition: String,
+    gone: i64,
+}
+
+impl Row {
+    fn pin(self) -> Result<Pin, Fault> {
+        let definition = serde_json::from_str(&self.definition)
+            .map_err(|error| Fault::internal(format!("pin of `{}`: {error}", self.tool)))?;
+        Ok(Pin {
+            upstream: UpstreamName::from_string(self.upstream),
+            tool: self.tool,
+            hash: self.hash,
+            definition,
+            gone: self.gone != 0,
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! `toolgate cost`: what the tools cost a model, server by server, natively and in each mode.
+
+use catalog::cost::{Cost, cost};
+use catalog::menu::{Doors, Menu};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::error::CliError;
+use crate::assemble;
+use crate::config::{Config, LogLevel, Mode, Overrides};
+
+#[derive(Debug, Args)]
+pub struct CostArgs {
+    /// Also show every tool
+    #[arg(long)]
+    pub tools: bool,
+}
+
+pub(super) fn run(context: &Context, args: &CostArgs) -> Result<(), CliError> {
+    let loaded = context.start(LogLevel::Warn, Overrides::default())?;
+    let config = &loaded.config;
+    let catalogue = context.block_on(assemble::catalogue(config))?;
+    let redactor = assemble::redactor(config);
+    let clean = |list: Vec<Value>| context::menu(list, &redactor).into_inner();
+    let doors = if config.exposure.split_execute { Doors::ByDeed } else { Doors::One };
+    let cost = cost(&catalogue, Menu { doors, ..Menu::default() }, &clean);
+    let choice = catalog::cost::choose(&catalogue, config.exposure.auto_tokens, &clean);
+    if context.out.is_json() {
+        return context.out.json(&json!({"cost": cost, "auto": choice, "mode": config.mode}));
+    }
+    context.out.table(&["server", "tools", "native", "transparent"], &rows(&cost, args.tools))?;
+    totals(context, config, &cost)?;
+    context.out.line(&format!("auto shows mode {}: {}", choice.mode, choice.why))
+}
+
+fn rows(cost: &Cost, every_tool: bool) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for server in &cost.servers {
+        let (tools, name) = (server.tools.len().to_string(), server.upstream.to_string());
+        rows.push(vec![name, tools, server.native.to_string(), server.transparent.to_string()]);
+        for tool in server.tools.iter().filter(|_| every_tool) {
+            let name = format!("  {}", tool.name);
+            let (native, stripped) = (tool.native.to_string(), tool.transparent.to_string());
+            rows.push(vec![name, String::new(), native, stripped]);
+        }
+    }
+    rows
+}
+
+/// Each mode with all it lists, our own tools included.
+fn totals(context: &Context, config: &Config, cost: &Cost) -> Result<(), CliError> {
+    let line = |mode: Mode, tokens: usize, more: String| {
+        let here = if config.mode == mode { "  (configured)" } else { "" };
+        context.out.line(&format!("{mode:<12} {tokens:>8} tokens{more}{here}"))
+    };
+    context.out.line("")?;
+    line(Mode::Native, cost.native, String::new())?;
+    line(Mode::Transparent, cost.transparent, String::new())?;
+    let more = format!(", and at most {} for each browse", cost.browse_max);
+    line(Mode::Gateway, cost.gateway, more)?;
+    context.out.line(&format!("counted with {} on the bytes of tools/list", cost.vocabulary))
+}
