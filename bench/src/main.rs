@@ -34,6 +34,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::args::Mode;
 
+/// As in the binary that is measured.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Nobody handles a benchmark's error in code, so its words are all there is.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 

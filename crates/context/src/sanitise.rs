@@ -105,15 +105,40 @@ impl<'a> Cleaner<'a> {
     pub(crate) fn value(&self, value: &mut Value) -> u64 {
         match value {
             Value::String(text) => put(text, |text| self.text(text)),
-            Value::Array(items) => items.iter_mut().map(|item| self.value(item)).sum(),
+            Value::Array(items) => self.items(items),
             Value::Object(fields) => self.fields(fields),
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
     }
 
+    /// The entries of a list are often objects with the same keys, which need be looked at once.
+    fn items(&self, items: &mut [Value]) -> u64 {
+        let mut changed = 0;
+        let mut harmless_keys = false;
+        for index in 0..items.len() {
+            let (former, rest) = items.split_at_mut(index);
+            let former = former.last().and_then(Value::as_object).filter(|_| harmless_keys);
+            let Some(item) = rest.first_mut() else { break };
+            let Value::Object(fields) = item else {
+                changed += self.value(item);
+                continue;
+            };
+            changed += self.values_of(fields);
+            harmless_keys = former.is_some_and(|former| former.keys().eq(fields.keys())) || {
+                let dirty = clean_keys(fields, self);
+                changed += dirty;
+                dirty == 0
+            };
+        }
+        changed
+    }
+
+    fn values_of(&self, fields: &mut Map<String, Value>) -> u64 {
+        fields.iter_mut().map(|(key, value)| self.field(key, value)).sum()
+    }
+
     fn fields(&self, fields: &mut Map<String, Value>) -> u64 {
-        let values = fields.iter_mut().map(|(key, value)| self.field(key, value));
-        values.sum::<u64>() + clean_keys(fields, self)
+        self.values_of(fields) + clean_keys(fields, self)
     }
 
     /// A value, with the name it stands under.

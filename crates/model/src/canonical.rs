@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 /// One exception: RFC 8785 rounds integers beyond 2^53, and then two account numbers could share a
 /// hash and one approval release both. Such integers are written digit for digit.
 pub fn bytes(value: &Value) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
+    let is_long = value.as_array().is_some_and(|items| items.len() > 256);
+    let mut out = Vec::with_capacity(if is_long { 64 * 1024 } else { 256 });
     write(value, &mut out);
     out
 }

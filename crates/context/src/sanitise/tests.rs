@@ -145,3 +145,25 @@ proptest! {
         prop_assert_eq!(Profile::Strict.clean(&text), marker::mark(&revealed));
     }
 }
+
+proptest! {
+    /// The short way for lists of objects with the same keys, against each object by itself.
+    #[test]
+    fn objects_in_a_list_are_cleaned_like_objects_alone(
+        keys in proptest::collection::vec("[ab&\u{7}]{1,2}", 1..4),
+        picks in proptest::collection::vec(0_usize..4, 0..12),
+    ) {
+        let object = |pick: usize| -> Value {
+            let fields = keys.iter().skip(pick / 3).map(|key| (key.clone(), json!("v\u{7}")));
+            if pick == 2 { json!("b\u{7}") } else { Value::Object(fields.collect()) }
+        };
+        for profile in [Profile::Strict, Profile::Stargraph(Html::Escape), Profile::Verbatim] {
+            let alone: Vec<Value> = picks.iter().map(|pick| object(*pick)).collect();
+            let mut list = Value::Array(alone.clone());
+            let together = clean(&mut list, profile);
+            let mut alone = alone;
+            let each: u64 = alone.iter_mut().map(|value| clean(value, profile)).sum();
+            prop_assert_eq!((list, together), (Value::Array(alone), each));
+        }
+    }
+}
