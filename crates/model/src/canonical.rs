@@ -1,9 +1,13 @@
 //! One spelling for one JSON value (RFC 8785), and the hash over it.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+/// Memory that a thread keeps for the next hash.
+const SHEET_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// The canonical bytes of a value: sorted keys, no white space, one way to write numbers.
 ///
@@ -30,9 +34,21 @@ pub enum Field<'v> {
 
 /// The hash of an object given by its fields, as if it were one value; nothing is copied.
 pub fn hash_fields<'v>(fields: impl IntoIterator<Item = (&'v str, Field<'v>)>) -> String {
-    let mut out = Vec::with_capacity(512);
-    object(fields.into_iter().collect(), &mut out, write_field);
-    hash_bytes(&out)
+    hash_of(|out| object(fields.into_iter().collect(), out, write_field))
+}
+
+/// The hash over what is written. Every thread writes to memory of its own, again and again.
+fn hash_of(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    thread_local! {
+        static SHEET: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    SHEET.with_borrow_mut(|sheet| {
+        sheet.clear();
+        write(sheet);
+        let hash = hash_bytes(sheet);
+        sheet.shrink_to(SHEET_BYTES_MAX);
+        hash
+    })
 }
 
 fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
@@ -99,6 +115,11 @@ fn by_utf16(a: &str, b: &str) -> Ordering {
 fn string(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     out.push(b'"');
+    if text.len() <= 16 && !text.bytes().any(is_escaped) {
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
     for block in text.as_bytes().chunks(64) {
         // Without branches, so that long texts run at memory speed.
         if block.iter().fold(false, |found, byte| found | is_escaped(*byte)) {
@@ -141,7 +162,7 @@ fn leaf(value: &impl serde::Serialize, out: &mut Vec<u8>) {
 
 /// SHA-256 of the canonical bytes, in hexadecimal.
 pub fn hash(value: &Value) -> String {
-    hash_bytes(&bytes(value))
+    hash_of(|out| write(value, out))
 }
 
 /// SHA-256 of the bytes as they are, in hexadecimal.
