@@ -172,7 +172,7 @@ fn a_missing_structured_answer_is_a_violation_only_under_a_schema() {
 #[test]
 fn a_tool_with_a_broken_schema_is_quarantined_and_refuses_calls() {
     let check = |definition: Value, which: &str| {
-        let broken = entry(definition);
+        let broken = entry(&definition);
         let finding = broken.quarantined().unwrap();
         assert_eq!((finding.severity, finding.rule.as_str()), (Severity::Error, "schema_invalid"));
         assert!(finding.message.contains(which), "{}", finding.message);
