@@ -78,6 +78,7 @@ fn rows(cost: &Cost, every_tool: bool) -> Vec<Vec<String>> {
 fn totals(context: &Context, config: &Config, cost: &Cost) -> Result<(), CliError> {
     let line = |mode: Mode, tokens: usize, more: String| {
         let here = if config.mode == mode { "  (configured)" } else { "" };
+        let mode = mode.to_string();
         context.out.line(&format!("{mode:<12} {tokens:>8} tokens{more}{here}"))
     };
     context.out.line("")?;
