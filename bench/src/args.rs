@@ -35,6 +35,10 @@ Usage: bench search
   Ranks the sets in ../shared/retrieval (or in $TOOLGATE_SHARED) and keeps a table, JSON and a plot
   in bench/results.
 
+Usage: bench catalogue
+
+  Builds a catalogue of 10,000 tools and browses it: processor time, tokens, memory.
+
 Usage: bench clean
 
   Cleans texts and answers of 1 MB, beside memcpy and a JSON parser.
@@ -49,6 +53,7 @@ pub(crate) enum Mode {
     Idle { gate: GateArgs, over: Over },
     Search(SearchArgs),
     Clean,
+    Catalogue,
     Records(Size),
     Echo,
     Proxy { to: SocketAddr },
@@ -116,6 +121,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
         }
         ["search", flag, ..] => Err(format!("`{flag}` is no flag of `search`; it has none")),
         ["clean"] => Ok(Mode::Clean),
+        ["catalogue"] => Ok(Mode::Catalogue),
         ["records"] => Ok(Mode::Records(Size::Full)),
         ["records", "--quick"] => Ok(Mode::Records(Size::Quick)),
         ["role", "echo"] => Ok(Mode::Echo),
@@ -132,11 +138,11 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Mode, String> {
         }
         ["help" | "--help" | "-h"] => Ok(Mode::Help),
         [] => Err(
-            "name a benchmark; there are `call`, `list`, `idle`, `search`, `clean` and `records`"
+            "name a benchmark; there are `call`, `list`, `idle`, `search`, `catalogue`, `clean` and `records`"
                 .to_owned(),
         ),
         [other, ..] => Err(format!(
-            "`{other}` is no benchmark; there are `call`, `list`, `idle`, `search`, `clean` and `records`"
+            "`{other}` is no benchmark; there are `call`, `list`, `idle`, `search`, `catalogue`, `clean` and `records`"
         )),
     }
 }

@@ -1,12 +1,13 @@
 //! Benchmarks: of the real binary against what an HTTP intermediary could cost at least (`call`), a
-//! file server (`list`) and nothing at all (`idle`), and of ranking against plainer rankers
-//! (`search`).
+//! file server (`list`) and nothing at all (`idle`), of ranking against plainer rankers
+//! (`search`), and of a large catalogue (`catalogue`).
 //!
 //! The same program is the load and, started again as a child, the servers it loads. Nothing here
 //! asserts a time: figures are printed, people judge.
 
 mod args;
 mod call;
+mod catalogue;
 mod child;
 mod clean;
 mod client;
@@ -57,6 +58,7 @@ fn run(mode: Mode) -> Outcome<()> {
         Mode::Help => Ok(io::stdout().write_all(args::HELP.as_bytes())?),
         Mode::Search(args) => search::run(&args),
         Mode::Clean => clean::run(),
+        Mode::Catalogue => catalogue::run(),
         Mode::Call(args) => load_runtime()?.block_on(call::run(args)),
         Mode::List(args) => load_runtime()?.block_on(list::run(args)),
         Mode::Idle { gate, over } => load_runtime()?.block_on(idle::run(gate, over)),

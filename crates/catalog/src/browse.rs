@@ -172,8 +172,14 @@ impl Catalogue {
         let words = words.to_lowercase();
         let words: Vec<&str> =
             words.split_whitespace().take(limits::NEAR_WORDS_MAX).chain([words.as_str()]).collect();
+        let initials: String = words.iter().filter_map(|word| word.chars().next()).collect();
         let likeness = |name: &str| {
             let name = name.to_lowercase();
+            // Slips seldom fall on a first letter, and a large catalogue has no time for more.
+            let mut parts = name.split(|c: char| !c.is_alphanumeric());
+            if !parts.any(|part| part.starts_with(|c| initials.contains(c))) {
+                return 0.0;
+            }
             let whole = words.iter().map(|word| strsim::jaro_winkler(word, &name));
             let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2);
             let parts = parts.flat_map(|part| {

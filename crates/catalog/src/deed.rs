@@ -17,10 +17,10 @@ pub enum Deed {
 impl Deed {
     pub const ALL: &[Self] = &[Self::Read, Self::Write, Self::Destroy];
 
-    /// From what is declared, else from what is assumed; what a server claims plays no part.
+    /// From what is declared, else the worst (C7); what a server claims plays no part.
     pub fn of(entry: &Entry) -> Self {
         let mode = entry.capability.as_ref().map(|capability| capability.approval_mode);
-        if mode == Some(ApprovalMode::Destructive) {
+        if matches!(mode, None | Some(ApprovalMode::Destructive)) {
             Self::Destroy
         } else if entry.item.effect.effective().is_write() {
             Self::Write

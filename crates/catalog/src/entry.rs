@@ -12,52 +12,60 @@ use crate::schema::{Schema, SchemaError};
 #[derive(Debug)]
 pub struct Entry {
     pub item: Item,
-    /// The upstream's definition, untouched.
-    pub definition: Value,
+    /// As text: it is a quarter of the size, and seldom asked for.
+    definition: Box<str>,
     /// What clients see and send back. Unique in its generation.
     pub shown_name: String,
     pub protocol: &'static str,
     pub capability: Option<Capability>,
     /// `adapter_id@version` of the manifest in force.
     pub manifest: Option<String>,
-    schemas: Result<Schemas, Finding>,
+    input: Compiled,
+    output: Compiled,
+    /// Why it cannot be used.
+    broken: Option<Finding>,
     held: Option<Finding>,
-    card: OnceLock<Card>,
+    card: OnceLock<Box<Card>>,
 }
 
-#[derive(Debug)]
-struct Schemas {
-    input: Schema,
-    output: Option<Schema>,
-}
+/// Filled when the schema is first asked, or before if only compiling could tell that it is sound.
+type Compiled = OnceLock<Result<Box<Schema>, SchemaError>>;
 
 impl Entry {
-    pub(crate) fn new(item: Item, definition: Value, protocol: &'static str) -> Self {
-        let schemas = compile(&item);
-        let shown_name = item.name.clone();
-        Self {
+    pub(crate) fn new(item: Item, definition: &Value, protocol: &'static str) -> Self {
+        let mut entry = Self {
+            definition: definition.to_string().into(),
+            shown_name: item.name.clone(),
             item,
-            definition,
-            shown_name,
             protocol,
             capability: None,
             manifest: None,
-            schemas,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+            broken: None,
             held: None,
             card: OnceLock::new(),
-        }
+        };
+        entry.broken = entry.judge().err();
+        entry
+    }
+
+    /// The upstream's definition, untouched.
+    pub fn definition(&self) -> Value {
+        // INVARIANT: written by `new` from a value.
+        serde_json::from_str(&self.definition).unwrap_or_default()
     }
 
     /// Settles what clients call the tool, and how its card reads.
     pub(crate) fn christen(&mut self, wire: String, shown_name: String) {
         self.item.ids.wire = wire;
         self.shown_name = shown_name;
-        self.card = OnceLock::from(cards::draw(self));
+        self.card = OnceLock::new();
     }
 
     /// Why this tool is not listed and cannot be called, if so.
     pub fn quarantined(&self) -> Option<&Finding> {
-        self.held.as_ref().or(self.schemas.as_ref().err())
+        self.held.as_ref().or(self.broken.as_ref())
     }
 
     /// Keeps the tool from being listed and called until an operator has looked.
@@ -67,15 +75,19 @@ impl Entry {
 
     /// The tool's card without a score: the same bytes as long as the generation lives.
     pub fn card(&self) -> &Card {
-        self.card.get_or_init(|| cards::draw(self))
+        self.card.get_or_init(|| Box::new(cards::draw(self)))
     }
 
     /// Whether the arguments fit the tool's input schema.
     pub fn check_input(&self, args: &Value) -> Result<(), Fault> {
-        let schemas = self.schemas.as_ref().map_err(|finding| {
-            Fault::new(Code::SchemaInvalid, &finding.message).at(&self.shown_name)
-        })?;
-        let violations = schemas.input.check(args);
+        let unusable =
+            |message: &str| Fault::new(Code::SchemaInvalid, message).at(&self.shown_name);
+        if let Some(finding) = &self.broken {
+            return Err(unusable(&finding.message));
+        }
+        let schema = self.input.get_or_init(|| compile(&self.item.input_schema));
+        let schema = schema.as_ref().map_err(|error| unusable(&error.to_string()))?;
+        let violations = schema.check(args);
         let Some(first) = violations.first() else { return Ok(()) };
         let place = if first.instance_path.is_empty() { "/" } else { &first.instance_path };
         let message = format!("arguments do not fit at `{place}`: {}", first.message);
@@ -83,36 +95,45 @@ impl Entry {
     }
 
     pub fn has_output_schema(&self) -> bool {
-        self.schemas.as_ref().is_ok_and(|schemas| schemas.output.is_some())
+        self.broken.is_none() && self.item.output_schema.is_some()
     }
 
     /// How a structured answer breaks the tool's output schema; nothing where there is no schema.
     pub fn check_output(&self, structured: Option<&Value>) -> Vec<Violation> {
-        let output = match &self.schemas {
-            Ok(schemas) => schemas.output.as_ref(),
-            Err(finding) => return vec![whole(&finding.message)],
-        };
-        match (output, structured) {
+        if let Some(finding) = &self.broken {
+            return vec![whole(&finding.message)];
+        }
+        match (&self.item.output_schema, structured) {
             (None, _) => Vec::new(),
-            (Some(schema), Some(value)) => schema.check(value),
+            (Some(schema), Some(value)) => match self.output.get_or_init(|| compile(schema)) {
+                Ok(schema) => schema.check(value),
+                Err(error) => vec![whole(&error.to_string())],
+            },
             (Some(_), None) => {
                 vec![whole("structured content is missing although an output schema is declared")]
             }
         }
     }
+
+    fn judge(&mut self) -> Result<(), Finding> {
+        let broken = |which: &str, error: &SchemaError| {
+            let key = &self.item.key;
+            let message = format!("`{key}` cannot be used, its {which} schema is invalid: {error}");
+            Finding::new(Severity::Error, "schema_invalid", message)
+        };
+        let input = Schema::judge(&self.item.input_schema).map_err(|e| broken("input", &e))?;
+        let output = self.item.output_schema.as_ref().map(Schema::judge).transpose();
+        let output = output.map_err(|error| broken("output", &error))?.flatten();
+        let known = |schema: Option<Schema>| {
+            schema.map_or_else(OnceLock::new, |schema| OnceLock::from(Ok(Box::new(schema))))
+        };
+        (self.input, self.output) = (known(input), known(output));
+        Ok(())
+    }
 }
 
-fn compile(item: &Item) -> Result<Schemas, Finding> {
-    let broken = |which: &'static str| {
-        move |error: SchemaError| {
-            let message =
-                format!("`{}` cannot be used, its {which} schema is invalid: {error}", item.key);
-            Finding::new(Severity::Error, "schema_invalid", message)
-        }
-    };
-    let input = Schema::compile(&item.input_schema).map_err(broken("input"))?;
-    let output = item.output_schema.as_ref().map(Schema::compile).transpose();
-    Ok(Schemas { input, output: output.map_err(broken("output"))? })
+fn compile(schema: &Value) -> Result<Box<Schema>, SchemaError> {
+    Schema::compile(schema).map(Box::new)
 }
 
 fn whole(message: &str) -> Violation {

@@ -148,7 +148,7 @@ fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Entry> {
                 }
             };
             offered.insert(item.name.clone());
-            let entry = declare(Entry::new(item, definition, source.protocol), manifest);
+            let entry = declare(Entry::new(item, &definition, source.protocol), manifest);
             keep(&mut kept, entry, findings);
         }
         findings.extend(manifest.into_iter().flat_map(|manifest| absent(manifest, &offered)));

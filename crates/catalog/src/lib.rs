@@ -20,6 +20,7 @@ pub mod limits;
 pub mod menu;
 pub mod names;
 pub mod namespace;
+pub mod offering;
 pub mod path;
 pub mod providers;
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use indexed::Meant;
 pub use ingest::item_from_mcp_tool;
 pub use menu::{Menu, Mode, menu};
 pub use namespace::infer_namespace;
+pub use offering::Offering;
 pub use search::{Explanation, MeaningError, Table};
 pub use shelf::{Extras, Shelf, Stand};
 pub use shown::Naming;

@@ -1,25 +1,41 @@
 //! What `tools/list` answers in each exposure mode. Who answers, and paging, lie elsewhere.
 
 mod meta;
+mod shelf;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::entry::Entry;
 use crate::generation::Catalogue;
+use crate::limits;
 
 pub use meta::{
     TOOL_BROWSE, TOOL_DESTROY, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_READ, TOOL_VIEW, TOOL_WRITE,
 };
 
+pub use shelf::{PROMPT_BROWSE, PROMPT_GET, RESOURCE_BROWSE, RESOURCE_READ};
+
 use crate::deed::Deed;
 
 /// Names that belong to the gate.
-pub const RESERVED: &[&str] =
-    &[TOOL_BROWSE, TOOL_DESTROY, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_READ, TOOL_VIEW, TOOL_WRITE];
+pub const RESERVED: &[&str] = &[
+    PROMPT_BROWSE,
+    PROMPT_GET,
+    RESOURCE_BROWSE,
+    RESOURCE_READ,
+    TOOL_BROWSE,
+    TOOL_DESTROY,
+    TOOL_EXECUTE,
+    TOOL_HYDRATE,
+    TOOL_READ,
+    TOOL_VIEW,
+    TOOL_WRITE,
+];
 
 /// How much of the catalogue a client is shown at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,10 +83,31 @@ impl FromStr for Mode {
 }
 
 /// What a list is made by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Menu {
     pub mode: Mode,
     pub doors: Doors,
+    pub also: Also,
+    /// The most cards one browse may be asked for, at most [`limits::TOP_K_MAX`].
+    pub max_cards: usize,
+}
+
+impl Default for Menu {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            doors: Doors::default(),
+            also: Also::default(),
+            max_cards: limits::TOP_K_MAX,
+        }
+    }
+}
+
+/// What is shown beside tools in mode `gateway`, where there is any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Also {
+    pub resources: bool,
+    pub prompts: bool,
 }
 
 /// Through how many tools of ours others are called.
@@ -96,11 +133,11 @@ pub fn menu(
     catalogue: &Catalogue,
     allowed: &dyn Fn(&Entry) -> bool,
 ) -> Vec<Value> {
-    let Menu { mode, doors } = shown.into();
+    let Menu { mode, doors, also, max_cards } = shown.into();
     let visible = |entry: &Entry| entry.quarantined().is_none() && allowed(entry);
     let entries = || catalogue.entries().iter().filter(|entry| visible(entry));
     let own = |first: fn(&meta::Scope) -> Value| {
-        let scope = meta::Scope::new(catalogue, &visible);
+        let scope = meta::Scope::new(catalogue, &visible, doors, max_cards);
         let mut own = vec![first(&scope)];
         match doors {
             Doors::One => own.push(meta::execute(&scope, None)),
@@ -116,12 +153,37 @@ pub fn menu(
         Mode::Transparent => {
             entries().map(|entry| stripped(entry)).chain(own(|_| meta::hydrate())).collect()
         }
-        Mode::Gateway => own(meta::browse),
+        Mode::Gateway => {
+            let mut own = own(meta::browse);
+            own.extend(beside(also, catalogue, max_cards, allowed));
+            own
+        }
     }
 }
 
+fn beside(
+    also: Also,
+    catalogue: &Catalogue,
+    max_cards: usize,
+    allowed: &dyn Fn(&Entry) -> bool,
+) -> Vec<Value> {
+    let shelf = catalogue.shelf();
+    let seen = |list: &[Arc<Entry>]| list.iter().filter(|entry| allowed(entry)).count();
+    let resources =
+        if also.resources { seen(shelf.resources()) + seen(shelf.templates()) } else { 0 };
+    let prompts = if also.prompts { seen(shelf.prompts()) } else { 0 };
+    let mut tools = Vec::new();
+    if resources > 0 {
+        tools.extend(shelf::resources(resources, max_cards));
+    }
+    if prompts > 0 {
+        tools.extend(shelf::prompts(prompts, max_cards));
+    }
+    tools
+}
+
 pub(crate) fn native(entry: &Entry) -> Value {
-    let mut definition = entry.definition.clone();
+    let mut definition = entry.definition();
     if let Some(name) = definition.get_mut("name") {
         *name = entry.shown_name.clone().into();
     }

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// CW-9, CW-10, CW-11, CW-12, and the odd cases of semantics 2.3 forced into the grammar (C2).
+    /// CW-9, CW-10, CW-11, CW-12, CW-13, and the odd cases of semantics 2.3 forced into the grammar (C2).
     #[test]
     fn the_namespace_is_read_from_the_name() {
         let check = |name: &str, expected: &str| assert_eq!(infer_namespace(name), expected);

@@ -1,5 +1,5 @@
 //! The grammar of browse paths: `/`, `/namespace`, `/namespace/name`, `/namespace/group/name`, with
-//! `*` for any segment. Groups are what dots and slashes set apart in a tool's own name.
+//! `*` as the last segment for any. Groups are what dots and slashes set apart in a tool's own name.
 
 use model::{Code, Fault};
 
@@ -29,9 +29,14 @@ impl Path {
         if rest.is_empty() {
             return Ok(Self(Vec::new()));
         }
-        let segments = rest.split('/').map(|segment| match segment {
+        let last = rest.split('/').count() - 1;
+        let segments = rest.split('/').enumerate().map(|(at, segment)| match segment {
             "" => Err(invalid("has an empty segment")),
-            "*" => Ok(Segment::Any),
+            "*" if at == last => Ok(Segment::Any),
+            "*" => Err(invalid("has a `*` that is not its last segment")),
+            name if at == 0 && name.starts_with(|c: char| c.is_ascii_digit()) => {
+                Err(invalid("begins with a digit, which no namespace does"))
+            }
             name if is_segment(name) => Ok(Segment::Named(name.to_owned())),
             _ => Err(invalid("has a segment that is not of `a-z`, `0-9`, `_` and `-`")),
         });
@@ -94,7 +99,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// CW-85: each way to write a path wrong.
+    /// CW-85, gateway-spec §3: each way to write a path wrong.
     #[test]
     fn a_malformed_path_is_refused_with_a_hint() {
         let check = |text: &str| {
@@ -110,6 +115,8 @@ mod tests {
         check("/_x");
         check("/a b");
         check("/**");
+        check("/*/create-issue");
+        check("/9/0");
         check(&format!("/{}", "a".repeat(65)));
     }
 
@@ -119,8 +126,9 @@ mod tests {
         check("/");
         check("/github");
         check("/github/create_issue");
-        check("/*/create-issue");
-        check("/9/0");
+        check("/github/*");
+        check("/*");
+        check("/a/0");
         assert!(Path::parse("/").unwrap().is_root());
     }
 

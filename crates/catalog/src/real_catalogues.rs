@@ -38,6 +38,7 @@ fn sources() -> Option<Vec<Source>> {
     Some(files.into_iter().map(source).collect())
 }
 
+/// CW-98: `tools/list` of real servers, word for word.
 #[test]
 fn real_catalogues_are_taken_in_whole() {
     let Some(sources) = sources() else {

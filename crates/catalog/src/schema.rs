@@ -1,10 +1,12 @@
 //! JSON Schemas, compiled once and asked many times. The only file that knows the validator.
 //!
-//! Compiled when a generation is built rather than on first use: a schema takes some 25 µs, and
-//! only then can a tool whose schema is broken be left out of lists from the start.
+//! A schema is judged when a generation is built, so that a tool whose schema is broken is left out
+//! of lists from the start. It is compiled then only if nothing less can tell; most wait for the
+//! first call.
 
 mod budget;
 mod outline;
+mod sure;
 
 use std::cmp::Ordering;
 
@@ -48,12 +50,17 @@ impl Schema {
     ///
     /// `$schema` is honoured where it is known, 2020-12 holds where it is absent.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        let root = schema.as_object().ok_or(SchemaError::NotAnObject)?;
-        let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or(DIALECT_DEFAULT);
-        if !is_known(dialect) {
-            return Err(SchemaError::UnknownDialect(one_line(dialect, 80)));
-        }
-        budget::check(schema, dialect)?;
+        within_budget(schema)?;
+        Self::compile_affordable(schema)
+    }
+
+    /// Judges a schema: `None` if it is sound and can be compiled later, by `compile`.
+    pub fn judge(schema: &Value) -> Result<Option<Self>, SchemaError> {
+        within_budget(schema)?;
+        if sure::is_sure(schema) { Ok(None) } else { Self::compile_affordable(schema).map(Some) }
+    }
+
+    fn compile_affordable(schema: &Value) -> Result<Self, SchemaError> {
         let linear = PatternOptions::regex().size_limit(limits::PATTERN_BYTES_MAX);
         let bounded = PatternOptions::fancy_regex()
             .backtrack_limit(limits::PATTERN_STEPS_MAX)
@@ -88,11 +95,20 @@ const DIALECTS: &[&str] = &[
     "http://json-schema.org/draft-04/schema",
 ];
 
+fn within_budget(schema: &Value) -> Result<(), SchemaError> {
+    let root = schema.as_object().ok_or(SchemaError::NotAnObject)?;
+    let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or(DIALECT_DEFAULT);
+    if !is_known(dialect) {
+        return Err(SchemaError::UnknownDialect(one_line(dialect, 80)));
+    }
+    budget::check(schema, dialect)
+}
+
 fn is_known(dialect: &str) -> bool {
-    let bare = |uri: &str| {
+    fn bare(uri: &str) -> &str {
         let uri = uri.trim_end_matches('#');
-        uri.trim_start_matches("https://").trim_start_matches("http://").to_owned()
-    };
+        uri.trim_start_matches("https://").trim_start_matches("http://")
+    }
     DIALECTS.iter().any(|known| bare(known) == bare(dialect))
 }
 

@@ -168,7 +168,7 @@ fn read_all(
     for definition in list {
         let Some(name) = definition.get(id).and_then(Value::as_str) else { continue };
         let item = item(upstream, kind, name, &definition);
-        entries.entry(item.key.clone()).or_insert_with(|| Entry::new(item, definition, protocol));
+        entries.entry(item.key.clone()).or_insert_with(|| Entry::new(item, &definition, protocol));
     }
     entries
 }
@@ -202,7 +202,7 @@ fn item(upstream: &UpstreamName, kind: ItemKind, name: &str, definition: &Value)
 
 /// Something an upstream may have without listing it.
 fn unlisted(upstream: &UpstreamName, kind: ItemKind, name: &str) -> Entry {
-    Entry::new(item(upstream, kind, name, &Value::Null), Value::Null, "mcp")
+    Entry::new(item(upstream, kind, name, &Value::Null), &Value::Null, "mcp")
 }
 
 fn name(

@@ -106,7 +106,7 @@ mod tests {
         cards.iter().map(|card| card.id.as_str()).collect()
     }
 
-    /// CW-52, CW-53: seen by id, the mark, new by id; the mark only between two halves.
+    /// CW-50, CW-52, CW-53, gateway-spec §5: seen by id, the mark, new by id; the mark only between two halves.
     #[test]
     fn seen_cards_come_first_then_the_mark_then_new_ones() {
         let mut seen = Seen::default();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use catalog::{Browse, Catalogue, Entry as Tool, Look, Query};
+use catalog::{Browse, Catalogue, Entry as Tool, Look, Offering, Query};
 use context::{Cleared, Redactor, refuse, say};
 use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method};
 use policy::Facts;
@@ -12,9 +12,6 @@ use serde_json::Value;
 use crate::gateway::Gateway;
 use crate::meaning::Heard;
 use crate::memory;
-
-/// Cards of one browse, unless the caller wants another number.
-pub const TOP_K_DEFAULT: usize = 10;
 
 impl Gateway {
     /// Cards for a query or a path.
@@ -38,7 +35,7 @@ impl Gateway {
         let look = Look {
             uses: self.settings.search.feedback.then_some(&used as &dyn Fn(&Tool) -> u32),
             meaning: meaning.as_ref().map(|(meant, vector)| (meant.as_ref(), vector.as_slice())),
-            ..Look::new(top_k.unwrap_or(TOP_K_DEFAULT), &allowed)
+            ..Look::new(top_k.unwrap_or_else(|| self.cards_unasked()), &allowed)
         };
         match catalogue.browse_as(query, &look) {
             Ok(found) => {
@@ -47,6 +44,25 @@ impl Gateway {
             }
             Err(fault) => self.refuse(&fault),
         }
+    }
+
+    /// Prompts or resources for a query, or all of them.
+    pub fn look(
+        &self,
+        caller: &Caller,
+        kind: ItemKind,
+        query: Option<&str>,
+        top_k: Option<usize>,
+    ) -> Cleared {
+        let allowed = |entry: &Tool| visible(self, caller, entry);
+        let top_k = top_k.unwrap_or_else(|| self.cards_unasked());
+        let Offering { text, structured } = self.catalogue().offering(kind, query, top_k, &allowed);
+        say(text, Some(structured), &self.settings.redactor)
+    }
+
+    /// Cards of a browse whose caller wants no other number.
+    fn cards_unasked(&self) -> usize {
+        catalog::limits::TOP_K_DEFAULT.min(self.settings.max_cards)
     }
 
     /// Cards in the order a prompt cache can live with, if the gate is set so.
@@ -135,7 +151,7 @@ impl Gateway {
             let message = format!("unknown tool `{name}`; find one with tool_browse");
             return Err(Fault::new(Code::HydrateFailed, message).at(name));
         };
-        let mut definition = tool.definition.clone();
+        let mut definition = tool.definition();
         if let Some(object) = definition.as_object_mut() {
             object.insert("name".into(), tool.shown_name.clone().into());
         }

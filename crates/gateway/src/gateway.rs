@@ -5,10 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use catalog::cost::{Choice, choose};
+use catalog::drift::DRIFT_RULE;
 use catalog::{Catalogue, Extras, Menu, Mode, Naming, Source};
 use manifest::AdapterManifest;
-use model::{Clock, Code, Fault, Generation, UpstreamName};
+use model::{Clock, Code, Fault, Finding, Generation, UpstreamName};
 use policy::Rules;
+use serde_json::Value;
 use store::Store;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -125,7 +127,7 @@ impl Gateway {
         let mut offers = BTreeMap::new();
         for (name, list) in self.upstreams.list().await {
             match list {
-                Ok(offer) => drop(offers.insert(name, offer)),
+                Ok(offer) => drop(offers.insert(name, Remembered::new(offer))),
                 Err(fault) => failures.push((name, fault)),
             }
         }
@@ -139,7 +141,7 @@ impl Gateway {
     /// Asks one upstream again and swaps the catalogue; if it fails, what it listed before stays.
     pub(crate) async fn refresh_one(&self, name: &UpstreamName) {
         let mut state = self.refreshing.lock().await;
-        match self.upstreams.list_one(name).await {
+        match self.upstreams.list_one(name).await.map(Remembered::new) {
             Ok(offer) if state.offers.get(name) == Some(&offer) => {}
             Ok(offer) => {
                 state.offers.insert(name.clone(), offer);
@@ -152,6 +154,21 @@ impl Gateway {
         }
     }
 
+    /// Lets tools go that were held back and have been accepted since.
+    pub async fn release_accepted(&self) -> Result<(), Fault> {
+        let drifted = |finding: &Finding| finding.rule == DRIFT_RULE;
+        let catalogue = self.catalogue();
+        if !catalogue.entries().iter().any(|tool| tool.quarantined().is_some_and(drifted)) {
+            return Ok(());
+        }
+        let mut state = self.refreshing.lock().await;
+        if self.store.pins_mark().await? != state.pins_mark {
+            self.swap(&mut state).await;
+            self.learn_of(self.catalogue()).await;
+        }
+        Ok(())
+    }
+
     /// Swaps the catalogue for one made of the offers; tells of upstreams left out unchecked.
     async fn swap(
         &self,
@@ -159,10 +176,11 @@ impl Gateway {
     ) -> (Generation, usize, Vec<(UpstreamName, Fault)>) {
         state.last += 1;
         let generation = Generation(state.last);
-        let offers = state.offers.clone();
+        let offers = state.offers.iter();
         let mut sources: Vec<Source> =
-            offers.into_iter().map(|(name, offer)| self.source(name, offer)).collect();
+            offers.map(|(name, offer)| self.source(name.clone(), offer.recall())).collect();
         let held = pins::hold(self, &mut sources).await;
+        state.pins_mark = self.store.pins_mark().await.unwrap_or_default();
         let former = self.catalogue();
         let catalogue = former.rebuild_holding(generation, sources, self.naming, held.tools);
         let tools = catalogue.entries().len();
@@ -208,10 +226,12 @@ impl Gateway {
         self.current().choice.mode
     }
 
-    /// The mode by which names in `tools/call` are read. A gate that may change its mode with its
+    /// The menu by which names in `tools/call` are read. A gate that may change its mode with its
     /// catalogue goes on understanding clients that hold the former list.
-    pub fn reading_mode(&self) -> Mode {
-        if self.settings.native_up_to_tokens.is_some() { self.settings.mode } else { self.mode() }
+    pub fn reading(&self) -> Menu {
+        let changes = self.settings.native_up_to_tokens.is_some();
+        let mode = if changes { self.settings.mode } else { self.mode() };
+        Menu { mode, ..self.shown() }
     }
 
     /// Whether what is not a tool is listed and passed on. A gate that may show everything natively
@@ -221,7 +241,8 @@ impl Gateway {
     }
 
     pub(crate) fn shown(&self) -> Menu {
-        Menu { mode: self.mode(), doors: self.settings.doors }
+        let Settings { doors, also, max_cards, .. } = self.settings;
+        Menu { mode: self.mode(), doors, also, max_cards }
     }
 
     pub fn settings(&self) -> &Settings {
@@ -291,7 +312,29 @@ impl Gateway {
 struct Refreshing {
     /// The number of the last generation.
     last: u64,
-    offers: BTreeMap<UpstreamName, Offer>,
+    /// Of the pins the last generation was held against.
+    pins_mark: (i64, i64),
+    offers: BTreeMap<UpstreamName, Remembered>,
+}
+
+/// An offer while nobody looks at it. Tools are the bulk of it, and text is a quarter of the size
+/// of values.
+#[derive(Debug, PartialEq)]
+struct Remembered {
+    tools: String,
+    rest: Offer,
+}
+
+impl Remembered {
+    fn new(mut offer: Offer) -> Self {
+        let tools = Value::Array(std::mem::take(&mut offer.tools)).to_string();
+        Self { tools, rest: offer }
+    }
+
+    fn recall(&self) -> Offer {
+        // INVARIANT: written by `new` from values.
+        Offer { tools: serde_json::from_str(&self.tools).unwrap_or_default(), ..self.rest.clone() }
+    }
 }
 
 fn choice(settings: &Settings, catalogue: &Catalogue) -> Choice {

@@ -51,7 +51,7 @@ pub async fn known_policy(store: &Store, hash: &str) -> Result<Option<String>, F
 fn ancestor(tool: &Tool) -> Ancestor {
     let known = KnownTool {
         item: tool.item.clone(),
-        definition: tool.definition.clone(),
+        definition: tool.definition(),
         capability: tool.capability.clone(),
     };
     Ancestor {

@@ -145,7 +145,7 @@ impl Gateway {
 }
 
 fn shown(entry: &Entry, what: Listed) -> Value {
-    let mut definition = entry.definition.clone();
+    let mut definition = entry.definition();
     if what == Listed::Prompts
         && let Some(name) = definition.get_mut("name")
     {

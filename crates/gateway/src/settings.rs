@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use catalog::menu::{Doors, Mode};
+use catalog::menu::{Also, Doors, Mode};
 use context::{Profile, Redactor};
 use model::{UpstreamName, limits};
 
@@ -83,6 +83,9 @@ pub struct Settings {
     /// Show tools natively while the whole list costs at most so many tokens, in `mode` above.
     pub native_up_to_tokens: Option<usize>,
     pub doors: Doors,
+    pub also: Also,
+    /// The most cards one browse may be asked for, 1 to 50.
+    pub max_cards: usize,
     /// Cards a caller has seen come first and unchanged.
     pub cache_stable: bool,
     pub drift: DriftRules,
@@ -115,6 +118,8 @@ impl Default for Settings {
             mode: Mode::Gateway,
             native_up_to_tokens: None,
             doors: Doors::One,
+            also: Also::default(),
+            max_cards: catalog::limits::TOP_K_MAX,
             cache_stable: false,
             drift: DriftRules::default(),
             call_timeout: limits::CALL_TIMEOUT_DEFAULT,

@@ -1,8 +1,8 @@
 //! What a `tools/call` means in the mode the gate runs in: a verb of ours, or a tool by name.
 
-use catalog::menu::Mode;
+use catalog::menu::{Menu, Mode};
 use catalog::{Deed, Query};
-use model::{Code, Fault, Selector};
+use model::{Code, Fault, ItemKind, Method, Selector};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -27,6 +27,18 @@ pub enum Verb {
         handle: String,
         selector: Selector,
     },
+    /// Prompts, or resources and their templates.
+    Look {
+        kind: ItemKind,
+        query: Option<String>,
+        top_k: Option<usize>,
+    },
+    /// A resource by its address, a prompt by its name.
+    Fetch {
+        method: Method,
+        name: String,
+        args: Value,
+    },
     /// A tool of an upstream under the name it was listed by.
     Call {
         name: String,
@@ -35,10 +47,25 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Reads the name against the menu of `mode`. Errors are for the model: it can correct them.
-    pub fn read(mode: Mode, name: &str, args: Value) -> Result<Self, Fault> {
+    /// Reads the name against the menu. Errors are for the model: it can correct them.
+    pub fn read(shown: impl Into<Menu>, name: &str, args: Value) -> Result<Self, Fault> {
+        let Menu { mode, also, max_cards, .. } = shown.into();
         let read = match (mode, name) {
-            (Mode::Gateway, "tool_browse") => browse(args),
+            (Mode::Gateway, "resource_browse") if also.resources => {
+                look(args, ItemKind::Resource, max_cards)
+            }
+            (Mode::Gateway, "prompt_browse") if also.prompts => {
+                look(args, ItemKind::Prompt, max_cards)
+            }
+            (Mode::Gateway, "resource_read") if also.resources => {
+                let read = |Read { uri }| (Method::ReadResource, uri, Value::Null);
+                from_args(args).map(read).map(fetch)
+            }
+            (Mode::Gateway, "prompt_get") if also.prompts => {
+                let get = |Get { name, args }| (Method::GetPrompt, name, Value::Object(args));
+                from_args(args).map(get).map(fetch)
+            }
+            (Mode::Gateway, "tool_browse") => browse(args, max_cards),
             (Mode::Transparent, "tool_hydrate") => {
                 from_args(args).map(|Hydrate { tool_id }| Self::Hydrate { tool_id })
             }
@@ -60,6 +87,27 @@ struct BrowseArgs {
     query: Option<String>,
     path: Option<String>,
     top_k: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LookArgs {
+    query: Option<String>,
+    top_k: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    uri: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Get {
+    name: String,
+    #[serde(default)]
+    args: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -86,12 +134,29 @@ struct ViewArgs {
     selector: Option<Value>,
 }
 
-fn browse(args: Value) -> Result<Verb, Fault> {
+fn browse(args: Value, max_cards: usize) -> Result<Verb, Fault> {
     let BrowseArgs { query, path, top_k } = from_args(args)?;
-    if top_k.is_some_and(|top_k| !(1..=50).contains(&top_k)) {
-        return Err(invalid("`top_k` must be from 1 to 50"));
-    }
+    in_bounds(top_k, max_cards)?;
     Ok(Verb::Browse { query: Query::from_args(query, path)?, top_k })
+}
+
+fn look(args: Value, kind: ItemKind, max_cards: usize) -> Result<Verb, Fault> {
+    let LookArgs { query, top_k } = from_args(args)?;
+    in_bounds(top_k, max_cards)?;
+    Ok(Verb::Look { kind, query, top_k })
+}
+
+fn fetch((method, name, args): (Method, String, Value)) -> Verb {
+    Verb::Fetch { method, name, args }
+}
+
+fn in_bounds(top_k: Option<usize>, max_cards: usize) -> Result<(), Fault> {
+    match top_k {
+        Some(top_k) if !(1..=max_cards).contains(&top_k) => {
+            Err(invalid(&format!("`top_k` must be from 1 to {max_cards}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn execute(args: Value, up_to: Deed) -> Result<Verb, Fault> {
@@ -119,6 +184,7 @@ fn invalid(message: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use catalog::menu::Also;
     use serde_json::json;
 
     #[test]
@@ -138,6 +204,19 @@ mod tests {
         check(Mode::Native, "tool_execute", json!({"tool_id": "x"}), "Call");
         check(Mode::Gateway, "tickets_list", json!({}), "Call");
         check(Mode::Native, "tool_read", json!({}), "Call");
+        check(Mode::Gateway, "resource_browse", json!({}), "Call");
+        let also = Also { resources: true, prompts: true };
+        let all = Menu { mode: Mode::Gateway, also, ..Menu::default() };
+        let asked = |name, args, wanted: &str| {
+            let got = format!("{:?}", Verb::read(all, name, args).unwrap());
+            assert!(got.starts_with(wanted), "{got}");
+        };
+        asked("resource_browse", json!({"query": "x"}), "Look { kind: Resource");
+        asked("prompt_browse", json!({}), "Look { kind: Prompt");
+        asked("resource_read", json!({"uri": "a:b"}), "Fetch { method: ReadResource");
+        asked("prompt_get", json!({"name": "p", "args": {"a": "b"}}), "Fetch { method: GetPrompt");
+        assert!(Verb::read(all, "resource_read", json!({})).is_err());
+        assert!(Verb::read(all, "prompt_browse", json!({"top_k": 51})).is_err());
         let deed = |name, wanted| {
             let got = read(Mode::Gateway, name, json!({"tool_id": "x", "dry_run": true}));
             assert!(got.contains("dry_run: true") && got.contains(wanted), "{got}");

@@ -128,6 +128,7 @@ impl Listed {
 mod tests {
     use super::*;
 
+    /// CO-91: tools, resources and prompts are judged as what they are.
     #[test]
     fn each_method_has_its_word_in_policy() {
         let check = |method: Method, action: &str, only_looks: bool| {

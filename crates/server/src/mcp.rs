@@ -131,8 +131,8 @@ impl Mcp {
             let method = Method::CallTool;
             encode::answer(id, visit.revision, &self.server, cleared.get(), &method).into()
         };
-        let (mode, run) = (self.gateway.reading_mode(), meta.run_id.as_deref());
-        let (via, name, args, up_to) = match Verb::read(mode, &asked.name, asked.args) {
+        let (shown, run) = (self.gateway.reading(), meta.run_id.as_deref());
+        let (via, name, args, up_to) = match Verb::read(shown, &asked.name, asked.args) {
             Ok(Verb::Call { name, args }) => (Via::Name, name, args, None),
             Ok(Verb::Execute { tool_id, args, dry_run: false, up_to }) => {
                 (Via::Argument, tool_id, args, Some(up_to))
@@ -147,6 +147,14 @@ impl Mcp {
             }
             Ok(Verb::Hydrate { tool_id }) => {
                 return said(&self.gateway.hydrate_in(caller, run, &tool_id));
+            }
+            Ok(Verb::Look { kind, query, top_k }) => {
+                return said(&self.gateway.look(caller, kind, query.as_deref(), top_k));
+            }
+            Ok(Verb::Fetch { method, name, args }) => {
+                let (via, written) = (Via::Argument, None);
+                let asked = CallRequest { via, method, name, args, written, ..asked };
+                return self.call(id, visit, asked, meta.progress_token, outlet).await;
             }
             Ok(Verb::View { handle, selector }) => {
                 return said(&self.gateway.view(caller, &handle, &selector).await);

@@ -19,6 +19,15 @@ impl Store {
         rows.into_iter().map(Row::pin).collect()
     }
 
+    /// Changes with every acceptance: how many pins there are, and when the last was made.
+    pub async fn pins_mark(&self) -> Result<(i64, i64), Fault> {
+        let mut reader = self.reader().await?;
+        sqlx::query_as("SELECT COUNT(*), COALESCE(MAX(pinned_at), 0) FROM pins")
+            .fetch_one(&mut *reader)
+            .await
+            .map_err(broken)
+    }
+
     /// Keeps these pins in the place of those they replace, all or none.
     pub async fn keep_pins(&self, pins: Vec<Pin>) -> Result<(), Fault> {
         if pins.is_empty() { Ok(()) } else { self.write(Keeping(pins)).await }

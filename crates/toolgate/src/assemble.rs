@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auth::{Doorkeeper, Key};
-use catalog::menu::Doors;
+use catalog::menu::{Also, Doors};
 use catalog::{Catalogue, Source};
 use gateway::{DriftRule, DriftRules, Gateway, Meaning, Parts, Refreshed, Settings};
 use manifest::AdapterManifest;
@@ -188,7 +188,9 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         },
         native_up_to_tokens: (config.mode == Mode::Auto).then_some(config.exposure.auto_tokens),
         doors: if config.exposure.split_execute { Doors::ByDeed } else { Doors::One },
-        cache_stable: config.exposure.cache_stable,
+        also: Also { resources: config.exposure.resources, prompts: config.exposure.prompts },
+        max_cards: config.browse.max_cards.clamp(1, catalog::limits::TOP_K_MAX),
+        cache_stable: config.browse.cache_stable,
         drift: drift(config, profile),
         call_timeout: Duration::from_millis(config.limits.call_timeout_ms),
         calls_per_minute: config.limits.calls_per_minute,

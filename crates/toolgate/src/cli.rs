@@ -19,6 +19,7 @@ mod cost;
 mod demo;
 mod drift;
 mod evidence;
+mod init;
 mod records;
 mod replay;
 mod serve;
@@ -89,6 +90,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), CliError> {
         Command::Config { command } => config::run(context, command),
         Command::Session { command } => session::run(context, &command),
         Command::Demo(args) => demo::run(context, &args),
+        Command::Init(args) => init::run(context, &args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -17,6 +17,7 @@ mod problem;
 mod scalar;
 mod sections;
 mod shape;
+mod shown;
 mod substitute;
 #[cfg(test)]
 mod tests;
@@ -33,9 +34,10 @@ pub use choices::{Transport, Unset};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
 pub use sections::{
-    Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, Exposure, HttpSettings, Limits,
-    Records, Results, Search, Token,
+    Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, HttpSettings, Limits, Records,
+    Results, Search, Token,
 };
+pub use shown::{Browse, Exposure};
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};
 pub use tree::{CATALOG_UPSTREAM, Config, HTTP_PORT_DEFAULT, SSE_PORT_DEFAULT};

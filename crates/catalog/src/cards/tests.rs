@@ -104,7 +104,7 @@ fn the_structured_form_leaves_out_what_says_nothing() {
     );
 }
 
-/// CW-41, CW-43.
+/// CW-41, CW-43, gateway-spec §4.
 #[test]
 fn cards_bytes_identical_across_calls() {
     let all = entries(["c", "a", "b"].map(|name| json!({"name": name})).to_vec());

@@ -5,13 +5,13 @@ use crate::ingest::item_from_mcp_tool;
 use model::UpstreamName;
 use serde_json::json;
 
-fn entry(definition: Value) -> Entry {
-    let item = item_from_mcp_tool(&UpstreamName::from_string("pay"), None, &definition).unwrap();
+fn entry(definition: &Value) -> Entry {
+    let item = item_from_mcp_tool(&UpstreamName::from_string("pay"), None, definition).unwrap();
     Entry::new(item, definition, "mcp")
 }
 
 fn refund() -> Entry {
-    entry(serde_json::from_str(include_str!("../../fixtures/payments_issue_refund.json")).unwrap())
+    entry(&serde_json::from_str(include_str!("../../fixtures/payments_issue_refund.json")).unwrap())
 }
 
 fn good_input() -> Value {
@@ -164,7 +164,7 @@ fn required_output_fields_are_required_and_the_reversal_token_is_not() {
 #[test]
 fn a_missing_structured_answer_is_a_violation_only_under_a_schema() {
     assert_eq!(refund().check_output(None).len(), 1);
-    let free = entry(json!({"name": "free", "inputSchema": {"type": "object"}}));
+    let free = entry(&json!({"name": "free", "inputSchema": {"type": "object"}}));
     assert_eq!(free.check_output(None), []);
     assert_eq!(free.check_output(Some(&json!("anything"))), []);
 }
@@ -172,7 +172,7 @@ fn a_missing_structured_answer_is_a_violation_only_under_a_schema() {
 #[test]
 fn a_tool_with_a_broken_schema_is_quarantined_and_refuses_calls() {
     let check = |definition: Value, which: &str| {
-        let broken = entry(definition);
+        let broken = entry(&definition);
         let finding = broken.quarantined().unwrap();
         assert_eq!((finding.severity, finding.rule.as_str()), (Severity::Error, "schema_invalid"));
         assert!(finding.message.contains(which), "{}", finding.message);

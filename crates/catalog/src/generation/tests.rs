@@ -138,8 +138,8 @@ fn bad_repeated_and_broken_definitions_are_reported_and_the_rest_stays() {
     assert_eq!(broken.check_input(&json!({})).unwrap_err().code, Code::SchemaInvalid);
     let swapped = build(vec![source("a", vec![twin, tool("x")])]);
     assert_eq!(
-        swapped.resolve("x").unwrap().definition,
-        catalogue.resolve("x").unwrap().definition
+        swapped.resolve("x").unwrap().definition(),
+        catalogue.resolve("x").unwrap().definition()
     );
 }
 
@@ -148,5 +148,5 @@ fn the_definition_is_kept_untouched() {
     let odd =
         json!({"z": 1, "name": "x", "vendor": {"b": 1, "a": 2}, "inputSchema": {"type": "object"}});
     let catalogue = build(vec![source("a", vec![odd.clone()])]);
-    assert_eq!(catalogue.resolve("x").unwrap().definition.to_string(), odd.to_string());
+    assert_eq!(catalogue.resolve("x").unwrap().definition().to_string(), odd.to_string());
 }

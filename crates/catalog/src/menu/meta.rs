@@ -8,6 +8,7 @@ use crate::deed::Deed;
 use crate::entry::Entry;
 use crate::generation::Catalogue;
 use crate::limits;
+use crate::menu::Doors;
 
 pub const TOOL_BROWSE: &str = "tool_browse";
 pub const TOOL_EXECUTE: &str = "tool_execute";
@@ -21,10 +22,17 @@ pub const TOOL_DESTROY: &str = "tool_destroy";
 pub(super) struct Scope {
     upstreams: String,
     namespaces: String,
+    doors: &'static str,
+    max_cards: usize,
 }
 
 impl Scope {
-    pub(super) fn new(catalogue: &Catalogue, visible: &dyn Fn(&Entry) -> bool) -> Self {
+    pub(super) fn new(
+        catalogue: &Catalogue,
+        visible: &dyn Fn(&Entry) -> bool,
+        doors: Doors,
+        max_cards: usize,
+    ) -> Self {
         let entries = || catalogue.entries().iter().filter(|entry| visible(entry));
         let upstreams: BTreeSet<&str> =
             entries().map(|entry| entry.item.key.upstream.as_str()).collect();
@@ -33,6 +41,11 @@ impl Scope {
         Self {
             upstreams: enumerate(upstreams.into_iter().map(str::to_owned).collect()),
             namespaces: enumerate(folders.collect()),
+            doors: match doors {
+                Doors::One => TOOL_EXECUTE,
+                Doors::ByDeed => "tool_read, tool_write or tool_destroy",
+            },
+            max_cards,
         }
     }
 }
@@ -42,8 +55,8 @@ pub(super) fn browse(scope: &Scope) -> Value {
         "Find a tool. Use this first whenever a task may need an outside system. Give either \
          `query`, what you want to do in plain words, or `path`: `/` lists namespaces, \
          `/namespace` its tools. Answers with names, parameters and descriptions; call one with \
-         {TOOL_EXECUTE}. Connected: {}. Namespaces with number of tools: {}.",
-        scope.upstreams, scope.namespaces
+         {}. Connected: {}. Namespaces with number of tools: {}.",
+        scope.doors, scope.upstreams, scope.namespaces
     );
     json!({
         "name": TOOL_BROWSE,
@@ -55,7 +68,7 @@ pub(super) fn browse(scope: &Scope) -> Value {
             "properties": {
                 "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "What you want to do, for example `create an issue`. Not together with `path`."},
                 "path": {"type": "string", "minLength": 1, "maxLength": limits::PATH_CHARS_MAX, "description": "A place to look at: `/`, `/namespace` or `/namespace/name`. Not together with `query`."},
-                "top_k": {"type": "integer", "minimum": 1, "maximum": limits::TOP_K_MAX, "default": limits::TOP_K_DEFAULT, "description": "How many tools to return at most."}
+                "top_k": {"type": "integer", "minimum": 1, "maximum": scope.max_cards, "default": limits::TOP_K_DEFAULT.min(scope.max_cards), "description": "How many tools to return at most."}
             }
         },
         "annotations": {"readOnlyHint": true, "openWorldHint": false}

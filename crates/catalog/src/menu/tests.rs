@@ -53,7 +53,7 @@ fn native_lists_definitions_as_they_are() {
     assert_eq!(renamed[0].to_string(), expected);
 }
 
-/// CW-69, CW-70, CW-71.
+/// CW-69, CW-70, CW-71, gateway-spec §1.
 #[test]
 fn transparent_lists_stripped_tools_and_three_of_ours() {
     let listed = list(Mode::Transparent);
@@ -67,7 +67,7 @@ fn transparent_lists_stripped_tools_and_three_of_ours() {
     assert!(!serde_json::to_string(&listed).unwrap().contains("transaction_id"));
 }
 
-/// CW-72, CW-73, CW-74.
+/// CW-72, CW-73, CW-74, gateway-spec §1.
 #[test]
 fn gateway_lists_exactly_three_tools() {
     let listed = list(Mode::Gateway);
@@ -78,7 +78,7 @@ fn gateway_lists_exactly_three_tools() {
 /// Reads, writes and destructions have a door each, so that clients can prompt by it.
 #[test]
 fn execute_can_be_split_by_what_is_done() {
-    let shown = Menu { mode: Mode::Gateway, doors: Doors::ByDeed };
+    let shown = Menu { mode: Mode::Gateway, doors: Doors::ByDeed, ..Menu::default() };
     let listed = menu(shown, &catalogue(Naming::Auto), &open);
     assert_eq!(
         names(&listed),

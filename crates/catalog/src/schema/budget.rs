@@ -18,8 +18,17 @@ pub(super) fn check(schema: &Value, dialect: &str) -> Result<(), SchemaError> {
         return Err(SchemaError::TooLarge);
     }
     let id_key = if dialect.contains("draft-04") { "id" } else { "$id" };
-    let mut tally = Tally { id_key, subschemas: 0, named: BTreeMap::new(), costs: HashMap::new() };
+    let mut tally = Tally {
+        id_key,
+        subschemas: 0,
+        refers: false,
+        named: BTreeMap::new(),
+        costs: HashMap::new(),
+    };
     tally.survey(schema, schema, 1)?;
+    if !tally.refers {
+        return Ok(());
+    }
     let cost = tally.cost(schema, schema, 0)?;
     let entangled = cost.subschemas > limits::SUBSCHEMAS_EXPANDED_MAX
         || cost.references > limits::REFERENCES_EXPANDED_MAX
@@ -33,6 +42,8 @@ pub(super) fn check(schema: &Value, dialect: &str) -> Result<(), SchemaError> {
 struct Tally<'a> {
     id_key: &'static str,
     subschemas: usize,
+    /// Whether anything refers to anything; without, what is written is all there is.
+    refers: bool,
     /// Where `$id` and anchors lead; an anchor stands as `#name`, with its resource before it.
     named: BTreeMap<String, (&'a Value, &'a Value)>,
     /// By address; an open entry marks a subschema that is being counted.
@@ -76,6 +87,7 @@ impl<'a> Tally<'a> {
         let Some(fields) = schema.as_object() else { return Ok(()) };
         let resource = self.resource(schema, resource);
         self.note_names(schema, fields, resource);
+        self.refers |= REFERENCES.iter().any(|key| fields.contains_key(*key));
         for child in children(fields) {
             self.survey(child, resource, depth + 1)?;
         }
@@ -126,7 +138,7 @@ impl<'a> Tally<'a> {
         for child in children(fields) {
             total.add(self.cost(child, resource, depth + 1)?);
         }
-        for key in ["$ref", "$dynamicRef", "$recursiveRef"] {
+        for key in REFERENCES {
             if let Some(reference) = fields.get(key).and_then(Value::as_str) {
                 let (target, home) = self.follow(reference, resource)?;
                 total.add(self.cost(target, home, depth + 1)?);
@@ -168,6 +180,8 @@ impl<'a> Tally<'a> {
         if id.is_some_and(|id| !id.starts_with('#')) { schema } else { outer }
     }
 }
+
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// The subschemas directly under one. Values that are data, not schemas, are left out.
 fn children(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {

@@ -2,6 +2,7 @@
 
 mod cite;
 mod judge;
+mod retell;
 
 use bytes::Bytes;
 use catalog::{Entry as Tool, menu::Mode};
@@ -10,8 +11,8 @@ use model::evidence::{Evidence, EvidenceKind};
 use model::{Answer, ArtifactRef, CallId, Class, Fault, Finding, Handle, Outcome};
 use store::NewArtifact;
 
-use super::CallRequest;
 use super::record::Entry;
+use super::{CallRequest, Via};
 use crate::gateway::Gateway;
 
 /// An answer that may go out, and what was kept of it.
@@ -32,6 +33,9 @@ pub(super) async fn inspect(
     entry: &mut Entry,
 ) -> Result<Inspected, Fault> {
     let output = gateway.settings.output(&tool.item.key.upstream);
+    if !request.method.is_tool_call() && request.via == Via::Argument && !answer.is_interim() {
+        return retold(gateway, request, tool, &answer, entry).await;
+    }
     if !request.method.is_tool_call() || answer.is_interim() {
         return Ok(pass(gateway, request, tool, answer, entry));
     }
@@ -81,6 +85,30 @@ fn pass(
     let (evidence, findings) = cite::resources(gateway, tool, &answer, entry);
     let clearing = clear(answer, &rules);
     Inspected { clearing, artifacts: Vec::new(), outcome: Outcome::Ok, evidence, findings }
+}
+
+/// What one of our own tools was asked to fetch: cut and kept like a tool's answer.
+async fn retold(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    answer: &Answer,
+    entry: &mut Entry,
+) -> Result<Inspected, Fault> {
+    entry.stage("sanitise");
+    let rules = Rules {
+        source: &entry.provenance,
+        profile: gateway.settings.output(&tool.item.key.upstream).profile,
+        size: size(gateway),
+        redactor: &gateway.settings.redactor,
+    };
+    let (evidence, mut findings) = cite::resources(gateway, tool, answer, entry);
+    let mut clearing = clear(retell::retell(&request.method, answer), &rules);
+    findings.append(&mut clearing.findings);
+    let blobs = std::mem::take(&mut clearing.blobs);
+    let owner = Owner { request, call_id: &entry.record.call.call_id, class: class(tool) };
+    let artifacts = keep(gateway, &owner, blobs, &evidence).await?;
+    Ok(Inspected { clearing, artifacts, outcome: Outcome::Ok, evidence, findings })
 }
 
 /// Only modes with a way to look into an artifact put one in the place of a long text.

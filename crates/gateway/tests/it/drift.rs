@@ -36,7 +36,7 @@ async fn a_changed_tool_is_held_until_it_is_accepted() {
 
     let accepted = pins_of(&UpstreamName::from_string("shelf"), &now);
     world.store.keep_pins(accepted.into_values().collect()).await.unwrap();
-    world.refresh().await;
+    Box::pin(world.gateway.release_accepted()).await.unwrap();
     assert_eq!(world.names(), ["a", "b", "c"]);
     assert_eq!(code(&world, "a").await, None);
 }

@@ -1,6 +1,8 @@
-//! Whatever is put into a tool of ours, the answer is one a model can read (CW-83, CW-91).
+//! Whatever is put into a tool of ours, the answer is one a model can read (CW-83, CW-91,
+//! gateway-spec §8).
 
-use catalog::Mode;
+use catalog::menu::Also;
+use catalog::{Deed, Menu, Mode};
 use model::Code;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -9,8 +11,18 @@ use toolgate_gateway::{CallRequest, Cleared, Verb, Via, Watch};
 
 use crate::world::{World, alice, tool};
 
-const OWN: &[&str] =
-    &["tool_browse", "tool_execute", "tool_read", "tool_write", "tool_destroy", "tool_view"];
+const OWN: &[&str] = &[
+    "tool_browse",
+    "tool_execute",
+    "tool_read",
+    "tool_write",
+    "tool_destroy",
+    "tool_view",
+    "resource_browse",
+    "resource_read",
+    "prompt_browse",
+    "prompt_get",
+];
 
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -42,6 +54,11 @@ fn any_args() -> impl Strategy<Value = Value> {
     prop_oneof![4 => near, 1 => any_value()]
 }
 
+fn everything() -> Menu {
+    let also = Also { resources: true, prompts: true };
+    Menu { mode: Mode::Gateway, also, ..Menu::default() }
+}
+
 async fn answer(world: &World, name: &str, args: Value) -> (Cleared, Option<Code>) {
     let gateway = &world.gateway;
     let request = |tool: String, args: Value, up_to| CallRequest {
@@ -49,9 +66,17 @@ async fn answer(world: &World, name: &str, args: Value) -> (Cleared, Option<Code
         up_to: Some(up_to),
         ..CallRequest::new(alice(), tool, args)
     };
-    match Verb::read(Mode::Gateway, name, args) {
+    match Verb::read(everything(), name, args) {
         Err(fault) => (gateway.refuse(&fault), Some(fault.code)),
         Ok(Verb::Browse { query, top_k }) => (gateway.browse(&alice(), &query, top_k).await, None),
+        Ok(Verb::Look { kind, query, top_k }) => {
+            (gateway.look(&alice(), kind, query.as_deref(), top_k), None)
+        }
+        Ok(Verb::Fetch { method, name, args }) => {
+            let asked = CallRequest { method, ..request(name, args, Deed::Destroy) };
+            let done = Box::pin(gateway.call(asked, Watch::default())).await;
+            (done.cleared, done.fault.map(|fault| fault.code))
+        }
         Ok(Verb::Hydrate { tool_id }) => (gateway.hydrate(&alice(), &tool_id), None),
         Ok(Verb::View { handle, selector }) => {
             (gateway.view(&alice(), &handle, &selector).await, None)

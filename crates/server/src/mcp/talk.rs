@@ -1,6 +1,6 @@
 //! One call and what is said in its course: progress, log messages, questions to the client.
 
-use gateway::{CallRequest, Cleared, News, Question, Watch};
+use gateway::{CallRequest, Cleared, News, Question, Via, Watch};
 use model::Method;
 use protocol::Id;
 use protocol::encode;
@@ -22,7 +22,9 @@ impl Mcp {
         token: Option<Value>,
         outlet: &Outlet,
     ) -> Said {
-        let (method, via) = (request.method.clone(), request.via);
+        let via = request.via;
+        // What one of our own tools fetches is answered as a tool answers.
+        let method = if via == Via::Argument { Method::CallTool } else { request.method.clone() };
         if method != Method::CallTool && !self.gateway.passes_all() {
             return reply::error(id, visit.revision, &not_here(&method));
         }

@@ -90,7 +90,7 @@ async fn a_call_goes_the_same_road_in_every_mode() {
     }
 }
 
-/// CW-89: an unknown name is answered in the channel in which it was given.
+/// CW-89, gateway-spec §7, gateway-spec §8: an unknown name is answered in the channel in which it was given.
 #[tokio::test]
 async fn an_unknown_name_is_a_protocol_fault_as_tool_and_a_tool_error_as_argument() {
     let world = library(Mode::Gateway).await;

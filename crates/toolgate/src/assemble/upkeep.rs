@@ -1,4 +1,5 @@
-//! What a running gate does for its store beside calls: a sign of life, checkpoints, retention.
+//! What a running gate does for its store beside calls: a sign of life, checkpoints, retention,
+//! and tools that were accepted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use crate::config::Records;
 const TICK: Duration = Duration::from_secs(1);
 /// Between two signs of life; several fit into a lease.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// Between two looks whether tools that are held back were accepted.
+const ACCEPTED: Duration = Duration::from_secs(2);
 /// Between two looks for entries that are too old.
 const PRUNE: Duration = Duration::from_hours(1);
 
@@ -52,13 +55,17 @@ impl Upkeep {
     async fn run(mut self) {
         let checkpoint = Duration::from_secs(self.records.checkpoint_seconds);
         let now = Instant::now();
-        let (mut alive, mut signed, mut pruned) = (now, now, None::<Instant>);
+        let (mut alive, mut looked, mut signed, mut pruned) = (now, now, now, None::<Instant>);
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let now = ticks.tick().await;
             self.store.catch_up().await;
             self.keep_lineage().await;
+            if now.duration_since(looked) >= ACCEPTED {
+                tell("a look at accepted tools", self.gateway.release_accepted().await);
+                looked = now;
+            }
             if self.store.is_shared() && now.duration_since(alive) >= SIGN_OF_LIFE {
                 tell("a sign of life", self.store.adopt_unfinished().await);
                 alive = now;

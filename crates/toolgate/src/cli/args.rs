@@ -14,6 +14,7 @@ use super::cost::CostArgs;
 use super::demo::DemoArgs;
 use super::evidence::EvidenceCommand;
 use super::exit;
+use super::init::InitArgs;
 use super::records::RecordsCommand;
 use super::replay::ReplayArgs;
 use super::session::SessionCommand;
@@ -111,6 +112,8 @@ pub enum Command {
     },
     /// See a whole call from question to record, with nothing to set up
     Demo(DemoArgs),
+    /// Make a client use this gate
+    Init(InitArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
 }

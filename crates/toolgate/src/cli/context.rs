@@ -41,6 +41,12 @@ impl Context {
         Ok(loaded)
     }
 
+    /// The file that was named, from the root, so that others find it too.
+    pub fn config_file(&self) -> Option<PathBuf> {
+        let path = self.globals.config.as_ref()?;
+        Some(std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+    }
+
     /// Where records, approvals and artifacts are kept.
     pub fn data_folder(config: &Config) -> Result<PathBuf, CliError> {
         if let Some(data) = &config.data {

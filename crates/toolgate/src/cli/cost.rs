@@ -15,6 +15,10 @@ pub struct CostArgs {
     /// Also show every tool
     #[arg(long)]
     pub tools: bool,
+    /// Also show what a turn costs whose prompt begins like the one before, if the provider takes
+    /// so many percent off
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub discount: Option<u8>,
 }
 
 pub(super) fn run(context: &Context, args: &CostArgs) -> Result<(), CliError> {
@@ -27,11 +31,33 @@ pub(super) fn run(context: &Context, args: &CostArgs) -> Result<(), CliError> {
     let cost = cost(&catalogue, Menu { doors, ..Menu::default() }, &clean);
     let choice = catalog::cost::choose(&catalogue, config.exposure.auto_tokens, &clean);
     if context.out.is_json() {
-        return context.out.json(&json!({"cost": cost, "auto": choice, "mode": config.mode}));
+        let again = args.discount.map(|percent| {
+            json!({
+                "discount": percent,
+                "native": discounted(cost.native, percent),
+                "transparent": discounted(cost.transparent, percent),
+                "gateway": discounted(cost.gateway, percent),
+            })
+        });
+        return context
+            .out
+            .json(&json!({"cost": cost, "auto": choice, "mode": config.mode, "again": again}));
     }
     context.out.table(&["server", "tools", "native", "transparent"], &rows(&cost, args.tools))?;
     totals(context, config, &cost)?;
+    if let Some(percent) = args.discount {
+        let [native, transparent, gateway] =
+            [cost.native, cost.transparent, cost.gateway].map(|whole| discounted(whole, percent));
+        context.out.line(&format!(
+            "each later turn, {percent} % off: native {native}, transparent {transparent}, gateway {gateway}"
+        ))?;
+    }
     context.out.line(&format!("auto shows mode {}: {}", choice.mode, choice.why))
+}
+
+/// What is charged of tokens that the provider finds in its cache, rounded up.
+fn discounted(tokens: usize, percent: u8) -> usize {
+    (tokens * (100 - usize::from(percent.min(100)))).div_ceil(100)
 }
 
 fn rows(cost: &Cost, every_tool: bool) -> Vec<Vec<String>> {
@@ -52,6 +78,7 @@ fn rows(cost: &Cost, every_tool: bool) -> Vec<Vec<String>> {
 fn totals(context: &Context, config: &Config, cost: &Cost) -> Result<(), CliError> {
     let line = |mode: Mode, tokens: usize, more: String| {
         let here = if config.mode == mode { "  (configured)" } else { "" };
+        let mode = mode.to_string();
         context.out.line(&format!("{mode:<12} {tokens:>8} tokens{more}{here}"))
     };
     context.out.line("")?;

@@ -2,6 +2,7 @@
 //! they leave. Everything is real; it runs on the built-in upstream in a folder of its own.
 
 mod adapter;
+mod surface;
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -34,11 +35,18 @@ pub struct DemoArgs {
 pub enum Part {
     /// A raw result and a recorded session become what a model reads
     Adapter,
+    /// What a model does in mode `gateway`, with a stub behind the gate
+    Gateway,
+    /// The same in mode `transparent`
+    Proxy,
 }
 
 pub(super) fn run(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
-    if args.part == Some(Part::Adapter) {
-        return adapter::run(context);
+    match args.part {
+        Some(Part::Adapter) => return adapter::run(context),
+        Some(Part::Gateway) => return surface::run(context, Mode::Gateway),
+        Some(Part::Proxy) => return surface::run(context, Mode::Transparent),
+        None => {}
     }
     context.start(LogLevel::Error, Overrides::default())?;
     context.block_on(async {

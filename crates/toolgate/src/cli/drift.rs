@@ -77,7 +77,7 @@ pub(super) async fn accept(
     accepted
         .iter()
         .try_for_each(|tool| context.out.line(&format!("accepted {}", escaped(tool))))?;
-    context.out.note("a running gate takes this up when it next asks its upstreams");
+    context.out.note("a running gate takes this up within seconds");
     Ok(())
 }
 

@@ -106,7 +106,7 @@ fn show(context: &Context, catalogue: &Catalogue, name: &str) -> Result<(), CliE
     context.out.json(&json!({
         "name": tool.shown_name,
         "item": tool.item,
-        "definition": tool.definition,
+        "definition": tool.definition(),
         "capability": tool.capability,
         "manifest": tool.manifest,
         "held_back": tool.quarantined(),

@@ -135,26 +135,6 @@ impl Default for Artifacts {
     }
 }
 
-/// How tools are shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Exposure {
-    /// In mode `auto`: the most the whole list of tools may cost, in tokens, to be shown as it is.
-    #[schemars(range(min = 0, max = 1_000_000))]
-    pub auto_tokens: usize,
-    /// Three tools in place of `tool_execute`: `tool_read`, `tool_write` and `tool_destroy`, so
-    /// that a client can ask its user about some and not about others.
-    pub split_execute: bool,
-    /// Cards a session has seen come first and unchanged, so that a provider's prompt cache holds.
-    pub cache_stable: bool,
-}
-
-impl Default for Exposure {
-    fn default() -> Self {
-        Self { auto_tokens: 4_000, split_execute: false, cache_stable: false }
-    }
-}
-
 /// Where calls may go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

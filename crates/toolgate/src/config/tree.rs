@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
-    Approvals, Artifacts, Auth, Egress, EnvSettings, Exposure, HttpSettings, Limits, Records,
-    Results, Search,
+    Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results, Search,
 };
+use super::shown::{Browse, Exposure};
 use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Target, Upstream};
 
@@ -64,6 +64,8 @@ pub struct Config {
     pub limits: Limits,
     /// How tools are shown.
     pub exposure: Exposure,
+    /// What browsing answers.
+    pub browse: Browse,
     /// What of a result reaches the model.
     pub results: Results,
     /// How tools are found.
@@ -115,6 +117,7 @@ impl Default for Config {
             auth: Auth::default(),
             limits: Limits::default(),
             exposure: Exposure::default(),
+            browse: Browse::default(),
             results: Results::default(),
             search: Search::default(),
             artifacts: Artifacts::default(),

@@ -34,6 +34,7 @@ pages! {
     the_demo_page_is_true "docs/demo.md"
     the_drift_page_is_true "docs/drift.md"
     the_embedding_page_is_true "docs/embedding.md"
+    the_surface_is_told "docs/gateway-spec.md"
     getting_started_is_true "docs/getting-started.md"
     the_index_is_true "docs/index.md"
     the_manifests_page_is_true "docs/manifests.md"

@@ -102,6 +102,32 @@ async fn check(link: Link, revision: ProtocolVersion) {
     cancel(link).await;
 }
 
+/// CW-109: whatever stands behind the gate, three tools are enough.
+#[tokio::test]
+async fn three_tools_find_call_and_look() {
+    let home = Home::new();
+    let (_gate, said) = home.listen(&["up", "--port", "0", "--mode", "gateway"]).await;
+    let transport = StreamableHttpClientTransport::from_uri(said["url"].as_str().unwrap());
+    let client = Listener::default().serve(transport).await.unwrap();
+    let listed = client.list_all_tools().await.unwrap();
+    let names: Vec<&str> = listed.iter().map(|tool| tool.name.as_ref()).collect();
+    assert_eq!(names, ["tool_browse", "tool_execute", "tool_view"]);
+
+    let found = params("tool_browse", json!({"query": "export the ledger", "top_k": 1}));
+    let found = client.call_tool(found).await.unwrap().structured_content.unwrap();
+    let called = json!({"tool_id": found["cards"][0]["id"], "args": {}});
+    let called = client.call_tool(params("tool_execute", called)).await.unwrap();
+    let text = serde_json::to_string(&called).unwrap();
+    let handle = text.split("art_").nth(1).unwrap();
+    let rest = handle.find(|c: char| !c.is_ascii_alphanumeric()).unwrap();
+    let handle = format!("art_{}", &handle[..rest]);
+    let selector = json!({"type": "lines", "start": 2, "end": 3});
+    let look = params("tool_view", json!({"handle": handle, "selector": selector}));
+    let seen = client.call_tool(look).await.unwrap();
+    assert!(seen.is_error != Some(true) && !seen.content.is_empty(), "{seen:?}");
+    client.cancel().await.unwrap();
+}
+
 async fn cancel(link: Link) {
     let endless = json!({"year": 2026, "steps": 100, "step_ms": 500});
     let request = CallToolRequest::new(params("reports_build_annual", endless));

@@ -86,3 +86,47 @@ fn a_changed_tool_is_shown_held_and_accepted() {
     assert_eq!(ran(folder, &["tools", "diff"]).stdout, "every tool is as it was accepted\n");
     assert_eq!(ran(folder, &["call", "a"]).code, 0);
 }
+
+/// CW-40: what a provider's discount means for these tools.
+#[test]
+fn a_discount_is_taken_off_what_is_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let cost = answer(folder.path(), &["cost", "--json", "--discount", "90"]);
+    let whole = cost["cost"]["native"].as_u64().unwrap();
+    assert_eq!(cost["again"]["native"].as_u64().unwrap(), whole.div_ceil(10));
+    let table = ran(folder.path(), &["cost", "--discount", "50"]);
+    assert!(table.stdout.contains("50 % off"), "{}", table.stdout);
+    assert_eq!(ran(folder.path(), &["cost", "--discount", "101"]).code, 2);
+}
+
+/// CW-93, CW-94: both surfaces from one end to the other, with a stub behind them.
+#[test]
+fn both_surfaces_can_be_seen_at_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |part: &str, second: &str| {
+        let steps = answer(folder.path(), &["demo", part, "--json"]);
+        let does = |at: usize| steps[at]["does"].as_str().unwrap().to_owned();
+        let reads = |at: usize| steps[at]["reads"].as_str().unwrap().to_owned();
+        assert!(does(1).starts_with(second), "{steps}");
+        assert!(reads(2).contains("title") && reads(2).contains("ARGS_INVALID"), "{steps}");
+        assert!(!reads(3).contains("ARGS_INVALID"), "{steps}");
+    };
+    check("gateway", "tool_browse");
+    check("proxy", "tool_hydrate");
+}
+
+/// CW-97: the project's own file, with what it held before.
+#[test]
+fn a_project_is_taught_to_use_the_gate() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(".mcp.json");
+    std::fs::write(&file, json!({"mcpServers": {"a": {"command": "x"}}}).to_string()).unwrap();
+    let taught = ran(folder.path(), &["init", "--client", "claude-code", "--write"]);
+    assert_eq!(taught.code, 0, "{}", taught.stderr);
+    let written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(written["mcpServers"]["a"]["command"], "x");
+    assert_eq!(written["mcpServers"]["toolgate"]["args"], json!(["serve"]));
+    std::fs::write(&file, "[1]").unwrap();
+    assert_eq!(ran(folder.path(), &["init", "--client", "claude-code", "--write"]).code, 3);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "[1]");
+}
