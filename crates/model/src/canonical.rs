@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::cmp::Ordering;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// Memory that a thread keeps for the next hash.
@@ -65,9 +65,7 @@ fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Array(items) => list(items, out),
-        Value::Object(fields) => {
-            object(fields.iter().map(|(key, field)| (key.as_str(), field)).collect(), out, write);
-        }
+        Value::Object(fields) => map(fields, out),
         Value::String(text) => string(text, out),
         Value::Number(number) if number.is_i64() || number.is_u64() => {
             // INVARIANT: as for texts.
@@ -89,15 +87,32 @@ fn list(items: &[Value], out: &mut Vec<u8>) {
 }
 
 fn object<F: Copy>(mut fields: Vec<(&str, F)>, out: &mut Vec<u8>, write: impl Fn(F, &mut Vec<u8>)) {
-    fields.sort_by(|(a, _), (b, _)| by_utf16(a, b));
+    sorted(&mut fields, out, write);
+}
+
+/// Most objects have few fields, which need no memory of their own to be sorted.
+fn map(fields: &Map<String, Value>, out: &mut Vec<u8>) {
+    let mut few = [("", &Value::Null); 12];
+    let entries = fields.iter().map(|(key, field)| (key.as_str(), field));
+    match few.get_mut(..fields.len()) {
+        Some(few) => {
+            few.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry);
+            sorted(few, out, write);
+        }
+        None => object(entries.collect(), out, write),
+    }
+}
+
+fn sorted<F: Copy>(fields: &mut [(&str, F)], out: &mut Vec<u8>, write: impl Fn(F, &mut Vec<u8>)) {
+    fields.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
     out.push(b'{');
-    for (index, (key, field)) in fields.into_iter().enumerate() {
+    for (index, (key, field)) in fields.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
         string(key, out);
         out.push(b':');
-        write(field, out);
+        write(*field, out);
     }
     out.push(b'}');
 }
