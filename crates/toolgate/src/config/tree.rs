@@ -12,7 +12,7 @@ use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
     Approvals, Artifacts, Auth, Egress, EnvSettings, Exposure, HttpSettings, Limits, Records,
-    Results, Search,
+    Results, Search, Startup,
 };
 use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Target, Upstream};
@@ -58,6 +58,8 @@ pub struct Config {
     pub upstreams: BTreeMap<UpstreamName, Upstream>,
     /// A file of Cedar policies.
     pub policy: Option<ConfigPath>,
+    /// What a start needs of its upstreams.
+    pub startup: Startup,
     /// Who may speak to Toolgate over HTTP.
     pub auth: Auth,
     /// How much, how often and how long.
@@ -112,6 +114,7 @@ impl Default for Config {
             catalog: None,
             upstreams: BTreeMap::new(),
             policy: None,
+            startup: Startup::default(),
             auth: Auth::default(),
             limits: Limits::default(),
             exposure: Exposure::default(),
