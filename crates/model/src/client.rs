@@ -20,7 +20,8 @@ impl Client {
     /// Whether the client answers this question. Being sent to an address is a skill of its own.
     pub fn can_answer(&self, method: &str, params: &Map<String, Value>) -> bool {
         let elsewhere = params.get("mode").is_some_and(|mode| mode == "url");
-        let visits = || self.capabilities.get("elicitation").is_some_and(|e| e.get("url").is_some());
+        let visits =
+            || self.capabilities.get("elicitation").is_some_and(|e| e.get("url").is_some());
         self.takes(method) && (!elsewhere || visits())
     }
 

@@ -5,7 +5,6 @@
 //! to who asked and what for, counts once, and is given up after a while.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

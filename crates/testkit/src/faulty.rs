@@ -33,6 +33,7 @@ pub const ON_A_PIPE: &[&str] = &[
     "exit 0",
     "exit 1",
     "segfault",
+    "hang for ever",
     "stdout noise",
     "stderr flood",
     "grandchild",
@@ -44,6 +45,7 @@ pub const OVER_HTTP: &[&str] =
     &["status 503", "reset", "wrong length", "gzip bomb", "endless stream", "redirect"];
 
 /// What a faulty server writes in place of its answer; none means that it behaves.
+#[derive(Clone, Debug)]
 pub enum Wrong {
     /// These bytes, and then nothing more.
     Bytes(Vec<u8>),
@@ -91,7 +93,9 @@ fn at_call(fault: &str, right: Value) -> Option<Wrong> {
         "half frame" => Some(Wrong::Bytes(line.get(..line.len() / 2)?.to_vec())),
         "no end for 100 MB" => Some(Wrong::Flood(b'x', 100 << 20)),
         "nul" => Some(Wrong::Flood(0, 1024)),
-        "invalid utf-8" => Some(Wrong::Bytes([b"{\"jsonrpc\":\"2.0\",\"x\":\"\xff\xfe\"}\n"].concat())),
+        "invalid utf-8" => {
+            Some(Wrong::Bytes(b"{\"jsonrpc\":\"2.0\",\"x\":\"\xff\xfe\"}\n".to_vec()))
+        }
         "wrong id" => {
             let mut other = right;
             other["id"] = json!(987_654_321);

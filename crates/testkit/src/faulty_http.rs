@@ -77,11 +77,14 @@ async fn err(
     message: &Value,
 ) -> std::io::Result<bool> {
     const JSON: &str = "application/json";
-    let head = |kind: &str, rest: &str| format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{rest}\r\n");
+    let head =
+        |kind: &str, rest: &str| format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{rest}\r\n");
     if message["method"] == "tools/call" {
         match fault {
             "status 503" => {
-                stream.write_all(&answer("503 Service Unavailable", "text/plain", b"later")).await?;
+                stream
+                    .write_all(&answer("503 Service Unavailable", "text/plain", b"later"))
+                    .await?;
                 return Ok(true);
             }
             "redirect" => {

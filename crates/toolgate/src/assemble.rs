@@ -77,7 +77,8 @@ pub async fn gate(
     }));
     let known = known::Known::new(config, data);
     let refreshed = gateway.begin(known.to_show(config), patience(config)).await;
-    if let Err(error) = check_refreshed(&refreshed).and_then(|()| check_startup(config, &refreshed)) {
+    if let Err(error) = check_refreshed(&refreshed).and_then(|()| check_startup(config, &refreshed))
+    {
         gateway.close(Duration::ZERO).await;
         return Err(error);
     }
@@ -279,8 +280,9 @@ fn check_startup(config: &Config, refreshed: &Refreshed) -> Result<(), CliError>
     let missed = refreshed.failures.iter().find(|(name, _)| must(name));
     if let Some((name, fault)) = missed {
         let message = format!("upstream `{name}` is required: {}", fault.message);
-        return Err(CliError::new(Exit::Unavailable, message)
-            .hint("`toolgate doctor` shows what it wrote; `startup.mode: degraded` starts without"));
+        return Err(CliError::new(Exit::Unavailable, message).hint(
+            "`toolgate doctor` shows what it wrote; `startup.mode: degraded` starts without",
+        ));
     }
     let enabled = config.upstreams.values().filter(|upstream| upstream.enabled).count();
     let healthy = enabled.saturating_sub(refreshed.failures.len());

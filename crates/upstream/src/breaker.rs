@@ -50,9 +50,9 @@ impl Breaker {
             return Ok(None);
         }
         let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = rest.until.map_or(Duration::ZERO, |until| {
-            until.saturating_duration_since(Instant::now())
-        });
+        let left = rest
+            .until
+            .map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() && !rest.trying {
             rest.trying = true;
             return Ok(Some(Trial(self)));

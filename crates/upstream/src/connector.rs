@@ -86,8 +86,13 @@ pub struct Offer {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ring {
     Changed(Listed),
-    Updated { uri: String },
-    Task { method: String, params: Map<String, Value> },
+    Updated {
+        uri: String,
+    },
+    Task {
+        method: String,
+        params: Map<String, Value>,
+    },
     /// The connection broke, or the process ended, and nobody here asked for it.
     Lost,
     /// Stopped for want of use; the next call wakes it.

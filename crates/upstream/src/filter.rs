@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn a_list_keeps_what_is_accepted_in_its_order() {
         let filter = filter(Some(&["search", "read"]), &["read"]);
-        let check = |name: &str, accepted: bool| assert_eq!(filter.accepts(name), accepted, "{name}");
+        let check =
+            |name: &str, accepted: bool| assert_eq!(filter.accepts(name), accepted, "{name}");
         check("search", true);
         check("read", false);
         check("write", false);

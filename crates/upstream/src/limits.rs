@@ -18,6 +18,9 @@ pub const OUTBOX_FRAMES: usize = 256;
 pub const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long what a child wrote last may take to arrive once it has ended.
 pub const LAST_WORDS: Duration = Duration::from_millis(250);
+/// Calls given up in a row before a child that says nothing is doubted, and how long it then has.
+pub const GIVEN_UP_BORNE: u32 = 3;
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// Texts sent to an embedding endpoint at a time.
 pub const EMBEDDING_TEXTS_MAX: usize = 64;
 /// Idle connections kept to one HTTP upstream.

@@ -160,9 +160,10 @@ impl Home {
         let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let age = known.map_or(self.config.age, Age::Pinned);
         let opened = match self.open_as(age, bell.clone()).await {
-            Err(fault) if age == Age::Auto && fault.code == Code::UpstreamUnavailable => {
-                self.open_as(Age::Pinned(Revision::NEWEST_LEGACY), bell).await.map_err(|_same| fault)
-            }
+            Err(fault) if age == Age::Auto && fault.code == Code::UpstreamUnavailable => self
+                .open_as(Age::Pinned(Revision::NEWEST_LEGACY), bell)
+                .await
+                .map_err(|_same| fault),
             opened => opened,
         };
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) =

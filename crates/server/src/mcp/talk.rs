@@ -77,11 +77,8 @@ impl Mcp {
         }
         // Only a call that can be put aside outlives the request it came with.
         let cancel = if rounds { CancellationToken::new() } else { outlet.cancel.clone() };
-        let bound_to = if rounds && can_be_asked(visit) {
-            parked::bound_to(&request)
-        } else {
-            String::new()
-        };
+        let bound_to =
+            if rounds && can_be_asked(visit) { parked::bound_to(&request) } else { String::new() };
         let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
         let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);

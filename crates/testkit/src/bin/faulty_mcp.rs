@@ -50,10 +50,13 @@ fn fall(fault: &str, message: &Value) -> io::Result<()> {
         ("exit 1", "tools/call") => exit(1),
         ("segfault", "tools/call") => {
             let me = std::process::id().to_string();
-            Command::new("sh").args(["-c", "kill -SEGV \"$0\"", &me]).status()?;
-            loop {
-                std::thread::park();
-            }
+            // The first is caught by Rust's own handler, which then steps aside.
+            let twice = "kill -SEGV \"$0\"; kill -SEGV \"$0\"";
+            Command::new("sh").args(["-c", twice, &me]).status()?;
+            stuck();
+        }
+        ("hang for ever", "tools/call") => {
+            stuck();
         }
         ("grandchild", "tools/call") => {
             Command::new("setsid")
@@ -69,9 +72,9 @@ fn fall(fault: &str, message: &Value) -> io::Result<()> {
                 writeln!(out, "[info] starting worker {number} \u{1b}[32mok\u{1b}[0m")?;
             }
         }
-        ("stderr flood", _) => {
+        ("stderr flood", "tools/call") => {
             let line = vec![b'e'; 1 << 16];
-            for _ in 0..1_600 {
+            for _ in 0..400 {
                 io::stderr().write_all(&line)?;
             }
             io::stderr().write_all(b"\n")?;
@@ -79,13 +82,20 @@ fn fall(fault: &str, message: &Value) -> io::Result<()> {
         ("list storm", "tools/call") => {
             let mut out = io::stdout().lock();
             let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
-            for _ in 0..100_000 {
+            for _ in 0..5_000 {
                 writeln!(out, "{changed}")?;
             }
         }
         _ => {}
     }
     Ok(())
+}
+
+/// Does not even look whether its fault is over.
+fn stuck() {
+    loop {
+        std::thread::park();
+    }
 }
 
 fn commit(wrong: Wrong, faulty: &dyn Fn() -> bool) -> io::Result<()> {

@@ -177,6 +177,7 @@ faults! {
     exit_0: "exit 0", on_a_pipe;
     exit_1: "exit 1", on_a_pipe;
     segfault: "segfault", on_a_pipe;
+    hang_for_ever: "hang for ever", on_a_pipe;
     stdout_noise: "stdout noise", on_a_pipe;
     stderr_flood: "stderr flood", on_a_pipe;
     grandchild: "grandchild", on_a_pipe;

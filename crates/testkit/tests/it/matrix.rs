@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use self::client::Client;
 use self::servers::{Over, front};
 
-const REVISIONS: [&str; 5] =
-    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 /// The first revision that asks people.
 const ASKS: &str = "2025-06-18";
 
@@ -123,7 +122,8 @@ async fn a_state_is_used_once_and_only_for_what_it_was_given_for() {
                "inputResponses": responses, "requestState": state})
     };
     let state = first["result"]["requestState"].clone();
-    let other = client.once("tools/call", again(json!({"message": "Another?"}), state.clone())).await;
+    let other =
+        client.once("tools/call", again(json!({"message": "Another?"}), state.clone())).await;
     assert_eq!(other["error"]["code"], -32602, "{other}");
     let forged = json!("toolgate-1.0000000000000000");
     let forged = client.once("tools/call", again(json!({"message": "Who?"}), forged)).await;

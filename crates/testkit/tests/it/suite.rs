@@ -1,6 +1,5 @@
 //! CW-82, CO-1: one suite for every kind of upstream. The gate knows none of them by name.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;

@@ -1,6 +1,5 @@
 //! What goes through the gate letter by letter: numbers, unknown fields, the order of keys.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use auth::Doorkeeper;
@@ -9,7 +8,6 @@ use server::{Mcp, ServerInfo, stdio};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
 use toolgate_testkit::{TestGateway, World};
-use upstream::mcp::Age;
 use upstream::stdio::{Config, Stdio};
 
 async fn world() -> World {

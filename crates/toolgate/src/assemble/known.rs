@@ -42,7 +42,10 @@ impl Known {
             return BTreeMap::new();
         }
         let wanted = |name: &UpstreamName| {
-            config.upstreams.get(name).is_some_and(|upstream| upstream.enabled && !upstream.required)
+            config
+                .upstreams
+                .get(name)
+                .is_some_and(|upstream| upstream.enabled && !upstream.required)
         };
         let names = self.upstreams.keys().filter(|name| wanted(name));
         names.filter_map(|name| Some((name.clone(), self.read(name)?))).collect()

@@ -160,8 +160,22 @@ fn a_child_does_not_inherit_the_environment() {
     let home = home(&json!({"args": ["-c", "env | sort | cut -d= -f1 | tr '\\n' ' ' >&2"]}), "");
     let ran = home.run(&["doctor"]);
     let allowed = [
-        "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER", "TOOLS",
-        "TOOLGATE_CHILD", "PWD", "OLDPWD", "SHLVL", "_",
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "TOOLS",
+        "TOOLGATE_CHILD",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "_",
     ];
     let line = ran.stdout.lines().find(|line| line.contains("TOOLGATE_CHILD")).unwrap();
     for name in line.split_whitespace() {

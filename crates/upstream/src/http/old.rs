@@ -44,9 +44,10 @@ impl Stream {
         }
         let mut body = response.into_body();
         let mut events = Events::new(limits::MESSAGE_BYTES_MAX);
-        let to = tokio::time::timeout(limits::ENDPOINT_TIMEOUT, endpoint(net, &mut body, &mut events))
-            .await
-            .unwrap_or_else(|_elapsed| Err(no_address("names no address")))?;
+        let to =
+            tokio::time::timeout(limits::ENDPOINT_TIMEOUT, endpoint(net, &mut body, &mut events))
+                .await
+                .unwrap_or_else(|_elapsed| Err(no_address("names no address")))?;
         let (pending, alive) = (Arc::<Pending>::default(), Arc::new(AtomicBool::new(true)));
         let ear = Ear {
             net: Arc::clone(net),
@@ -94,7 +95,8 @@ impl Stream {
 /// Reads up to the event that says where to send.
 async fn endpoint(net: &Net, body: &mut Incoming, events: &mut Events) -> Result<Uri, Fault> {
     while let Some(chunk) = http_client::next_chunk(body).await? {
-        let complete = events.push(&chunk).map_err(|error| no_address("is unusable").logging(error))?;
+        let complete =
+            events.push(&chunk).map_err(|error| no_address("is unusable").logging(error))?;
         let named = complete.iter().find(|event| event.name.as_deref() == Some("endpoint"));
         if let Some(event) = named {
             return resolve(net.uri(), event.data.trim())

@@ -42,10 +42,7 @@ pub(super) async fn offer(wire: &impl Wire, greeting: &Greeting) -> Result<Offer
 }
 
 /// All items, and how long they hold if the server says so; nought means that it does not say.
-async fn all(
-    wire: &impl Wire,
-    what: Listed,
-) -> Result<(Vec<Value>, Option<Duration>), Fault> {
+async fn all(wire: &impl Wire, what: Listed) -> Result<(Vec<Value>, Option<Duration>), Fault> {
     let mut ttl_ms: Option<u64> = None;
     let mut pages = Pages::new(what);
     while let Some(cursor) = pages.wanted() {

@@ -37,8 +37,7 @@ pub(super) async fn settle(wire: &impl Wire, mut asking: Asking<'_>) -> Result<R
 async fn ask(errand: &Errand, question: &Value) -> Result<Value, Fault> {
     let method = question.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
     let params = question.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
-    let listener =
-        errand.news.as_ref().filter(|_| errand.client.can_answer(&method, &params));
+    let listener = errand.news.as_ref().filter(|_| errand.client.can_answer(&method, &params));
     let (reply, answer) = oneshot::channel();
     let _paused = errand.time.pause();
     let heard = listener.is_some_and(|listener| {
@@ -55,7 +54,8 @@ async fn ask(errand: &Errand, question: &Value) -> Result<Value, Fault> {
             format!("the client did not answer what the upstream asked: {}", error.message),
         )),
         None => peer::unanswered(&method).map_err(|_not_offered| {
-            let message = format!("the upstream asks for `{method}`, which this client does not offer");
+            let message =
+                format!("the upstream asks for `{method}`, which this client does not offer");
             Fault::new(Code::UpstreamError, message)
         }),
     }

@@ -1,7 +1,7 @@
 //! One child process and the pipe to it. Dropping it ends the process and all it started.
 
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use model::{Code, Fault};
@@ -29,6 +29,9 @@ use crate::multiplex::Pending;
 const PASSED_ON: &[&str] =
     &["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
 
+/// The number of the question for a sign of life; no call has it.
+const SIGN_OF_LIFE: i64 = 0;
+
 #[derive(Debug)]
 pub(super) struct Child {
     life: Arc<Life>,
@@ -43,6 +46,8 @@ pub(super) struct Child {
 struct Life {
     pending: Arc<Pending>,
     usage: Arc<Usage>,
+    /// Calls given up since it last said anything.
+    given_up: AtomicU32,
     alive: AtomicBool,
     /// It said its last word: its output has ended, or is not to be borne.
     silent: CancellationToken,
@@ -75,6 +80,7 @@ impl Child {
         let life = Arc::new(Life {
             pending: Arc::default(),
             usage: Arc::default(),
+            given_up: AtomicU32::new(0),
             alive: AtomicBool::new(true),
             silent: CancellationToken::new(),
             leave: CancellationToken::new(),
@@ -112,8 +118,9 @@ impl Child {
         frame: impl FnOnce(i64) -> Vec<u8>,
     ) -> Result<Reply, Fault> {
         let _in_use = errand.map(|_| self.hold());
-        let outbox = self.outbox.clone();
+        let (outbox, life) = (self.outbox.clone(), Arc::clone(&self.life));
         let cancel = move |id| {
+            life.doubt(&outbox);
             // Nobody can wait here; if the queue is full the child is stuck and learns nothing anyway.
             if outbox.try_send(peer::cancelled(id, "the caller gave up")).is_err() {
                 tracing::debug!(id, "a cancellation could not be delivered");
@@ -155,6 +162,29 @@ impl Drop for Child {
 }
 
 impl Life {
+    /// A child that lets callers wait in vain again and again is asked for a sign of life, and ended
+    /// without one. As long as somebody still waits, it may be busy with that.
+    fn doubt(self: &Arc<Self>, outbox: &mpsc::Sender<Vec<u8>>) {
+        let given_up = self.given_up.fetch_add(1, Ordering::AcqRel) + 1;
+        if !given_up.is_multiple_of(limits::GIVEN_UP_BORNE) || self.usage.underway() > 1 {
+            return;
+        }
+        let (life, outbox) = (Arc::clone(self), outbox.clone());
+        tokio::spawn(async move {
+            // Whatever it answers, it answers.
+            if outbox.try_send(peer::request(SIGN_OF_LIFE, "ping", &serde_json::json!({}))).is_err()
+            {
+                tracing::debug!("a child does not even take a question");
+            }
+            tokio::time::sleep(limits::SIGN_OF_LIFE).await;
+            if life.given_up.load(Ordering::Acquire) >= limits::GIVEN_UP_BORNE {
+                drop(life.fate.set("it no longer answered".to_owned()));
+                life.alive.store(false, Ordering::Release);
+                life.silent.cancel();
+            }
+        });
+    }
+
     fn gone(&self) -> Fault {
         let why = self.fate.get().map_or("it left no reason", String::as_str);
         Fault::new(Code::UpstreamUnavailable, format!("the upstream's process has ended: {why}"))
@@ -256,6 +286,7 @@ async fn read(mut stdout: ChildStdout, ear: Ear) {
 
 impl Ear {
     fn take(&self, line: &[u8]) {
+        self.life.given_up.store(0, Ordering::Release);
         let messages = match peer::read(line) {
             Ok(messages) => messages,
             // Banners and logs on standard output are common; they are not for us.

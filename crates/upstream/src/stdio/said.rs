@@ -11,7 +11,8 @@ pub(crate) struct Said(Mutex<VecDeque<String>>);
 
 impl Said {
     pub(super) fn hear(&self, line: &[u8]) -> String {
-        let text = model::fault::one_line(&String::from_utf8_lossy(line), limits::STDERR_LINE_CHARS);
+        let text =
+            model::fault::one_line(&String::from_utf8_lossy(line), limits::STDERR_LINE_CHARS);
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() >= limits::STDERR_LINES_KEPT {
             lines.pop_front();

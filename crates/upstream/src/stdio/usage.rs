@@ -25,6 +25,11 @@ impl Usage {
         InUse(Arc::clone(self))
     }
 
+    /// How many use it at this moment.
+    pub(super) fn underway(&self) -> usize {
+        self.underway.load(Ordering::Acquire)
+    }
+
     /// Ends once nobody has used it for this long; never without a bound.
     pub(super) async fn idle(&self, bound: Option<Duration>) {
         let Some(bound) = bound else { return std::future::pending().await };

@@ -50,7 +50,8 @@ impl Client {
     pub(super) async fn connect_able(world: &World, revision: &'static str, able: Value) -> Self {
         let (input, theirs) = tokio::io::duplex(1 << 20);
         let (output, gate) = tokio::io::duplex(1 << 20);
-        let serving = tokio::spawn(stdio::serve(mcp(world), theirs, gate, CancellationToken::new()));
+        let serving =
+            tokio::spawn(stdio::serve(mcp(world), theirs, gate, CancellationToken::new()));
         let mut client = Self {
             revision,
             able,

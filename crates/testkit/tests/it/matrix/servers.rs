@@ -41,11 +41,8 @@ pub(super) async fn front(over: Over, revision: &str) -> Front {
             Front { world, _child: None, _behind: None }
         }
         Over::Http => {
-            let mut child = Command::new(EVERYTHING)
-                .stdout(Pipes::piped())
-                .kill_on_drop(true)
-                .spawn()
-                .unwrap();
+            let mut child =
+                Command::new(EVERYTHING).stdout(Pipes::piped()).kill_on_drop(true).spawn().unwrap();
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
             let url = lines.next_line().await.unwrap().unwrap();
             let world = gate(Http::new(&url, &Credentials::default(), age).unwrap()).await;
