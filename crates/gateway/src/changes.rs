@@ -16,6 +16,8 @@ use crate::gateway::Gateway;
 
 /// Changes kept for a listener that is slow; one that falls further behind misses some.
 const CHANGES_KEPT: usize = 1_024;
+/// Changes of one upstream that wait to be taken in.
+const RINGS_KEPT: usize = 256;
 
 /// Something a client may want to know.
 #[derive(Clone, Debug)]
@@ -28,19 +30,25 @@ pub enum Change {
 #[derive(Debug)]
 pub(crate) struct Changes {
     told: broadcast::Sender<Change>,
-    /// What upstreams rang for, until [`Gateway::watch`] takes it.
-    rings: std::sync::Mutex<Option<mpsc::Receiver<(UpstreamName, Ring)>>>,
-    ringing: mpsc::Sender<(UpstreamName, Ring)>,
+    /// What each upstream rang for, until [`Gateway::watch`] takes it. One that rings without end
+    /// drowns only itself.
+    rings: std::sync::Mutex<Vec<(UpstreamName, mpsc::Receiver<Ring>)>>,
+    ringing: BTreeMap<UpstreamName, mpsc::Sender<Ring>>,
     /// Followed resources: the permit under which, and how many follow.
     followed: tokio::sync::Mutex<BTreeMap<String, (Permit, usize)>>,
 }
 
 impl Changes {
-    pub(crate) fn new() -> Self {
-        let (ringing, rings) = mpsc::channel(CHANGES_KEPT);
+    pub(crate) fn new<'a>(upstreams: impl Iterator<Item = &'a UpstreamName>) -> Self {
+        let (mut ringing, mut rings) = (BTreeMap::new(), Vec::new());
+        for name in upstreams {
+            let (sender, receiver) = mpsc::channel(RINGS_KEPT);
+            ringing.insert(name.clone(), sender);
+            rings.push((name.clone(), receiver));
+        }
         Self {
             told: broadcast::Sender::new(CHANGES_KEPT),
-            rings: std::sync::Mutex::new(Some(rings)),
+            rings: std::sync::Mutex::new(rings),
             ringing,
             followed: tokio::sync::Mutex::default(),
         }
@@ -50,10 +58,15 @@ impl Changes {
     pub(crate) fn bell(&self) -> Arc<dyn Fn(UpstreamName, Ring) + Send + Sync> {
         let ringing = self.ringing.clone();
         Arc::new(move |upstream, ring| {
-            if ringing.try_send((upstream, ring)).is_err() {
+            let taken = ringing.get(&upstream).is_some_and(|rings| rings.try_send(ring).is_ok());
+            if !taken {
                 tracing::debug!("a change was not taken in: too many at once, or after the end");
             }
         })
+    }
+
+    pub(crate) fn take_rings(&self) -> Vec<(UpstreamName, mpsc::Receiver<Ring>)> {
+        std::mem::take(&mut *self.rings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -63,34 +76,7 @@ impl Gateway {
         self.changes.told.subscribe()
     }
 
-    /// Takes in what upstreams tell, for as long as the gate runs. To be run once, beside serving.
-    pub async fn watch(&self) {
-        let rings = self.changes.rings.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(mut rings) = rings else { return };
-        loop {
-            // Losing `recv` loses nothing: it is cancel safe.
-            let (upstream, ring) = tokio::select! {
-                () = self.stopping().cancelled() => return,
-                ring = rings.recv() => match ring {
-                    Some(ring) => ring,
-                    None => return,
-                },
-            };
-            match ring {
-                Ring::Changed(what) => {
-                    self.refresh_one(&upstream).await;
-                    self.tell(Change::List(what));
-                }
-                Ring::Updated { uri } => self.tell(Change::Resource { uri }),
-                Ring::Task { method, params } => {
-                    let params = Arc::new(context::pass(params, &self.settings.redactor));
-                    self.tell(Change::Task { method, params });
-                }
-            }
-        }
-    }
-
-    fn tell(&self, change: Change) {
+    pub(crate) fn tell(&self, change: Change) {
         if self.changes.told.send(change).is_err() {
             tracing::trace!("a change nobody listens for");
         }

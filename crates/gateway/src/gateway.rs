@@ -5,24 +5,21 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use catalog::cost::{Choice, choose};
-use catalog::drift::DRIFT_RULE;
-use catalog::{Catalogue, Extras, Menu, Mode, Naming, Source};
+use catalog::{Catalogue, Menu, Mode, Naming};
 use manifest::AdapterManifest;
-use model::{Clock, Code, Fault, Finding, Generation, UpstreamName};
+use model::{Clock, Code, Fault, Generation, UpstreamName};
 use policy::Rules;
-use serde_json::Value;
 use store::Store;
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
-use upstream::{Offer, Upstreams};
+use upstream::Upstreams;
 
 use crate::changes::Changes;
 use crate::listing::Prepared;
 use crate::meaning::Meaning;
 use crate::memory::Memory;
 use crate::pace::Pace;
-use crate::pins;
+use crate::refresh::Offers;
 use crate::sessions::Kept;
 use crate::settings::Settings;
 use crate::tasks::Tasks;
@@ -58,12 +55,11 @@ pub struct Gateway {
     pub(crate) settings: Settings,
     pub(crate) pace: Pace,
     pub(crate) meaning: Arc<Meaning>,
-    manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
-    namespaces: BTreeMap<UpstreamName, String>,
-    naming: Naming,
-    current: RwLock<Current>,
-    /// One refresh at a time.
-    refreshing: Mutex<Refreshing>,
+    pub(crate) manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
+    pub(crate) namespaces: BTreeMap<UpstreamName, String>,
+    pub(crate) naming: Naming,
+    pub(crate) current: RwLock<Current>,
+    pub(crate) offers: Offers,
     pub(crate) prepared: Prepared,
     pub(crate) memory: Memory,
     pub(crate) changes: Changes,
@@ -75,17 +71,9 @@ pub struct Gateway {
 
 /// What is swapped whole by a refresh.
 #[derive(Clone, Debug)]
-struct Current {
-    catalogue: Arc<Catalogue>,
-    choice: Choice,
-}
-
-/// What a refresh found: how many tools there are, and which upstreams did not answer.
-#[derive(Debug)]
-pub struct Refreshed {
-    pub generation: Generation,
-    pub tools: usize,
-    pub failures: Vec<(UpstreamName, Fault)>,
+pub(crate) struct Current {
+    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) choice: Choice,
 }
 
 impl Gateway {
@@ -93,7 +81,7 @@ impl Gateway {
     pub fn new(parts: Parts) -> Self {
         let empty = Catalogue::build(Generation(0), Vec::new(), parts.naming);
         let choice = choice(&parts.settings, &empty);
-        let changes = Changes::new();
+        let changes = Changes::new(parts.upstreams.names());
         parts.upstreams.attach(&changes.bell());
         Self {
             pace: Pace::new(parts.settings.calls_in_flight),
@@ -107,7 +95,7 @@ impl Gateway {
             clock: parts.clock,
             settings: parts.settings,
             current: RwLock::new(Current { catalogue: Arc::new(empty), choice }),
-            refreshing: Mutex::default(),
+            offers: Offers::default(),
             prepared: Prepared::default(),
             memory: Memory::default(),
             changes,
@@ -116,78 +104,6 @@ impl Gateway {
             running: TaskTracker::new(),
             stop: CancellationToken::new(),
         }
-    }
-
-    /// Asks every upstream for its tools and swaps the catalogue whole (CW-76).
-    ///
-    /// Calls under way keep the generation they began with.
-    pub async fn refresh(&self) -> Refreshed {
-        let mut state = self.refreshing.lock().await;
-        let mut failures = Vec::new();
-        let mut offers = BTreeMap::new();
-        for (name, list) in self.upstreams.list().await {
-            match list {
-                Ok(offer) => drop(offers.insert(name, Remembered::new(offer))),
-                Err(fault) => failures.push((name, fault)),
-            }
-        }
-        state.offers = offers;
-        let (generation, tools, unchecked) = self.swap(&mut state).await;
-        failures.extend(unchecked);
-        self.learn_of(self.catalogue()).await;
-        Refreshed { generation, tools, failures }
-    }
-
-    /// Asks one upstream again and swaps the catalogue; if it fails, what it listed before stays.
-    pub(crate) async fn refresh_one(&self, name: &UpstreamName) {
-        let mut state = self.refreshing.lock().await;
-        match self.upstreams.list_one(name).await.map(Remembered::new) {
-            Ok(offer) if state.offers.get(name) == Some(&offer) => {}
-            Ok(offer) => {
-                state.offers.insert(name.clone(), offer);
-                self.swap(&mut state).await;
-                self.learn_of(self.catalogue()).await;
-            }
-            Err(fault) => {
-                tracing::warn!(upstream.name = name.as_str(), %fault, "its changed list is missing");
-            }
-        }
-    }
-
-    /// Lets tools go that were held back and have been accepted since.
-    pub async fn release_accepted(&self) -> Result<(), Fault> {
-        let drifted = |finding: &Finding| finding.rule == DRIFT_RULE;
-        let catalogue = self.catalogue();
-        if !catalogue.entries().iter().any(|tool| tool.quarantined().is_some_and(drifted)) {
-            return Ok(());
-        }
-        let mut state = self.refreshing.lock().await;
-        if self.store.pins_mark().await? != state.pins_mark {
-            self.swap(&mut state).await;
-            self.learn_of(self.catalogue()).await;
-        }
-        Ok(())
-    }
-
-    /// Swaps the catalogue for one made of the offers; tells of upstreams left out unchecked.
-    async fn swap(
-        &self,
-        state: &mut Refreshing,
-    ) -> (Generation, usize, Vec<(UpstreamName, Fault)>) {
-        state.last += 1;
-        let generation = Generation(state.last);
-        let offers = state.offers.iter();
-        let mut sources: Vec<Source> =
-            offers.map(|(name, offer)| self.source(name.clone(), offer.recall())).collect();
-        let held = pins::hold(self, &mut sources).await;
-        state.pins_mark = self.store.pins_mark().await.unwrap_or_default();
-        let former = self.catalogue();
-        let catalogue = former.rebuild_holding(generation, sources, self.naming, held.tools);
-        let tools = catalogue.entries().len();
-        let choice = choice(&self.settings, &catalogue);
-        let current = Current { catalogue: Arc::new(catalogue), choice };
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
-        (generation, tools, held.failures)
     }
 
     /// Learns the meanings of a catalogue; where others must be waited for, beside what goes on.
@@ -287,57 +203,9 @@ impl Gateway {
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.stop
     }
-
-    fn source(&self, name: UpstreamName, offer: Offer) -> Source {
-        let member = self.upstreams.member(&name);
-        Source {
-            protocol: member.map_or("custom", |member| member.connector.protocol()),
-            namespace: self.namespaces.get(&name).cloned(),
-            manifest: self.manifests.get(&name).map(Arc::clone),
-            upstream: name,
-            definitions: offer.tools,
-            extras: Extras {
-                resources: offer.resources,
-                templates: offer.templates,
-                prompts: offer.prompts,
-                capabilities: offer.capabilities,
-                instructions: offer.instructions,
-            },
-        }
-    }
 }
 
-/// What a refresh starts from.
-#[derive(Debug, Default)]
-struct Refreshing {
-    /// The number of the last generation.
-    last: u64,
-    /// Of the pins the last generation was held against.
-    pins_mark: (i64, i64),
-    offers: BTreeMap<UpstreamName, Remembered>,
-}
-
-/// An offer while nobody looks at it. Tools are the bulk of it, and text is a quarter of the size
-/// of values.
-#[derive(Debug, PartialEq)]
-struct Remembered {
-    tools: String,
-    rest: Offer,
-}
-
-impl Remembered {
-    fn new(mut offer: Offer) -> Self {
-        let tools = Value::Array(std::mem::take(&mut offer.tools)).to_string();
-        Self { tools, rest: offer }
-    }
-
-    fn recall(&self) -> Offer {
-        // INVARIANT: written by `new` from values.
-        Offer { tools: serde_json::from_str(&self.tools).unwrap_or_default(), ..self.rest.clone() }
-    }
-}
-
-fn choice(settings: &Settings, catalogue: &Catalogue) -> Choice {
+pub(crate) fn choice(settings: &Settings, catalogue: &Catalogue) -> Choice {
     let Some(tokens_max) = settings.native_up_to_tokens else {
         return Choice { mode: settings.mode, why: "as configured".to_owned() };
     };

@@ -15,10 +15,12 @@ mod memory;
 pub mod news;
 pub mod pace;
 mod pins;
+pub mod refresh;
 pub mod replay;
 pub mod sessions;
 pub mod settings;
 mod tasks;
+mod tend;
 pub mod verbs;
 pub mod view;
 
@@ -26,11 +28,12 @@ pub use call::{CallRequest, Done, Via, Watch};
 pub use catalog::menu::Mode;
 pub use changes::Change;
 pub use context::{Cleared, Html, Profile, Redactor};
-pub use gateway::{Gateway, Parts, Refreshed};
+pub use gateway::{Gateway, Parts};
 pub use lineage::{KnownTool, known_policy, known_tool};
 pub use listing::Page;
 pub use meaning::{Heard, Meaning, Meanings};
 pub use news::{News, Question};
+pub use refresh::{Health, Refreshed, State};
 pub use replay::{Replayed, Transcript, replay};
 pub use sessions::Introduction;
 pub use settings::{

@@ -9,11 +9,22 @@ pub struct Client {
     pub capabilities: Map<String, Value>,
     /// `clientInfo` as the client wrote it.
     pub info: Option<Value>,
+    /// Takes questions as unfinished answers and asks again with what it was asked for, as since
+    /// 2026-07-28; others are asked while they wait.
+    pub rounds: bool,
     /// The least severe log message it wants; none wanted when absent.
     pub log_level: Option<LogLevel>,
 }
 
 impl Client {
+    /// Whether the client answers this question. Being sent to an address is a skill of its own.
+    pub fn can_answer(&self, method: &str, params: &Map<String, Value>) -> bool {
+        let elsewhere = params.get("mode").is_some_and(|mode| mode == "url");
+        let visits =
+            || self.capabilities.get("elicitation").is_some_and(|e| e.get("url").is_some());
+        self.takes(method) && (!elsewhere || visits())
+    }
+
     /// Whether the client answers requests with this method.
     pub fn takes(&self, method: &str) -> bool {
         let feature = match method {

@@ -8,6 +8,7 @@ pub mod guard;
 pub mod limits;
 pub mod mcp;
 pub mod memory;
+pub mod parked;
 pub mod reply;
 pub mod sessions;
 

@@ -33,3 +33,8 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// After a connection could not be taken, as when there are no descriptors left.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long a call waits for a client to come back with what it was asked for.
+pub const PARKED_TIME: Duration = Duration::from_mins(5);
+/// Calls that wait so, in all and for one principal.
+pub const PARKED_MAX: usize = 1_000;
+pub const PARKED_PER_PRINCIPAL_MAX: usize = 100;

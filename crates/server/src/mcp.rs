@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use auth::Doorkeeper;
 use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
-use model::{Caller, Code, Fault, ItemKind, Listed, Method};
+use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
 use protocol::decode::{Meta, Reference};
 use protocol::encode::{self, ServerInfo};
 use protocol::{Ask, Id, Request, Revision};
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::parked::Parked;
 use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
@@ -28,6 +29,8 @@ pub struct Mcp {
     pub gateway: Arc<Gateway>,
     pub doorkeeper: Arc<Doorkeeper>,
     pub server: Arc<ServerInfo>,
+    /// Calls that wait for a client to come back.
+    pub parked: Arc<Parked>,
 }
 
 /// Where news of a call goes before its answer.
@@ -235,11 +238,20 @@ fn call_request(
     CallRequest {
         method,
         meta: meta.rest.clone(),
-        client: Arc::clone(&visit.client),
+        client: client_of(visit),
         run_id: meta.run_id.clone(),
         trace_id: meta.traceparent.as_deref().and_then(trace_id),
         idempotency_key: meta.idempotency_key.clone(),
         ..CallRequest::new(caller, name, args)
+    }
+}
+
+/// The level an older client has set once goes with each of its requests: newer upstreams hear of
+/// it in no other way.
+fn client_of(visit: &Visit) -> Arc<Client> {
+    match visit.memory.level().filter(|_| !visit.client.rounds) {
+        None => Arc::clone(&visit.client),
+        level => Arc::new(Client { log_level: level, ..visit.client.as_ref().clone() }),
     }
 }
 

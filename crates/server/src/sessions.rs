@@ -169,7 +169,7 @@ impl Sessions {
         visit.client = Arc::new(Client {
             capabilities: introduction.capabilities,
             info: introduction.info,
-            log_level: None,
+            ..Client::default()
         });
         self.keep(&SessionId::from_string(id), visit.clone());
         Some(visit)

@@ -2,7 +2,9 @@
 
 pub(crate) mod archive;
 mod connect;
+pub(crate) mod doctor;
 mod keeping;
+mod known;
 mod meanings;
 mod output;
 mod upkeep;
@@ -25,10 +27,11 @@ use serde_json::Value;
 use store::{InstanceLock, LockError, Store};
 use tokio_util::task::AbortOnDropHandle;
 use upstream::Upstreams;
+use upstream::stdio::Guard;
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{self, Config, Drift, Mode, Naming, Profile, Text, Transport};
+use crate::config::{self, Config, Drift, Mode, Naming, Profile, StartupMode, Text, Transport};
 
 /// A gate ready to serve. The data folder is ours as long as this lives.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ pub struct Gate {
 }
 
 /// Builds the gate and fills its catalogue. Upstreams that fail are reported, not fatal, unless
-/// nothing is left to serve.
+/// nothing is left to serve or `startup` and `required` say otherwise.
 pub async fn gate(
     config: &Config,
     transport: Transport,
@@ -72,10 +75,16 @@ pub async fn gate(
         clock: Clock::System,
         settings: settings(config, profile),
     }));
-    let refreshed = gateway.refresh().await;
-    check_refreshed(&refreshed)?;
+    let known = known::Known::new(config, data);
+    let refreshed = gateway.begin(known.to_show(config), patience(config)).await;
+    if let Err(error) = check_refreshed(&refreshed).and_then(|()| check_startup(config, &refreshed))
+    {
+        gateway.close(Duration::ZERO).await;
+        return Err(error);
+    }
     gateway.keep_lineage().await?;
-    let upkeep = upkeep::start(Arc::clone(&gateway), store, &config.records, data);
+    known.keep(&gateway.listed().await);
+    let upkeep = upkeep::start(Arc::clone(&gateway), store, &config.records, data, known);
     let doorkeeper = doorkeeper(config);
     Ok(Gate { gateway, doorkeeper, refreshed, _lock: lock, _upkeep: upkeep })
 }
@@ -151,10 +160,11 @@ struct Sources {
 }
 
 fn sources(config: &Config, data: Option<&Path>) -> Result<Sources, CliError> {
+    let guard = Arc::new(Guard::default());
     let (mut members, mut manifests, mut namespaces) =
         (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for (name, upstream) in config.upstreams.iter().filter(|(_, upstream)| upstream.enabled) {
-        members.push((name.clone(), connect::member(name, upstream, data)?));
+        members.push((name.clone(), connect::member(name, upstream, data, &guard)?));
         if let Some(manifest) = connect::manifest(upstream)? {
             manifests.insert(name.clone(), Arc::new(manifest));
         }
@@ -252,6 +262,41 @@ const fn naming(naming: Naming) -> catalog::Naming {
     }
 }
 
+/// Who insists on an upstream waits for it as long as any start may take.
+fn patience(config: &Config) -> Duration {
+    let insists = config.startup.mode == StartupMode::Strict
+        || config.startup.min_healthy > 0
+        || config.upstreams.values().any(|upstream| upstream.enabled && upstream.required);
+    if insists {
+        return upstream::limits::START_TIMEOUT;
+    }
+    Duration::from_millis(config.startup.wait_ms)
+}
+
+/// Whether those are there that must be (OR-33, C19).
+fn check_startup(config: &Config, refreshed: &Refreshed) -> Result<(), CliError> {
+    let must = |name: &UpstreamName| {
+        config.startup.mode == StartupMode::Strict
+            || config.upstreams.get(name).is_some_and(|upstream| upstream.required)
+    };
+    let missed = refreshed.failures.iter().find(|(name, _)| must(name));
+    if let Some((name, fault)) = missed {
+        let message = format!("upstream `{name}` is required: {}", fault.message);
+        return Err(CliError::new(Exit::Unavailable, message).hint(
+            "`toolgate doctor` shows what it wrote; `startup.mode: degraded` starts without",
+        ));
+    }
+    let enabled = config.upstreams.values().filter(|upstream| upstream.enabled).count();
+    let healthy = enabled.saturating_sub(refreshed.failures.len());
+    if healthy < config.startup.min_healthy {
+        let wanted = config.startup.min_healthy;
+        let message = format!("{healthy} of {enabled} upstreams answer, and {wanted} must");
+        return Err(CliError::new(Exit::Unavailable, message)
+            .hint("`toolgate doctor` shows what is wrong with the others"));
+    }
+    Ok(())
+}
+
 /// Says which upstreams failed; with no tool left there is nothing to be a gate to.
 fn check_refreshed(refreshed: &Refreshed) -> Result<(), CliError> {
     let reasons: Vec<String> = refreshed
@@ -269,7 +314,7 @@ fn check_refreshed(refreshed: &Refreshed) -> Result<(), CliError> {
             Exit::Unavailable,
             format!("there are no tools to serve: {why}"),
         )
-        .hint("run `toolgate config check`, and try the upstream's command or address by hand"));
+        .hint("`toolgate doctor` shows what each upstream says"));
     }
     for ((name, fault), reason) in refreshed.failures.iter().zip(reasons) {
         let detail = fault.log.as_deref().unwrap_or_default();

@@ -17,6 +17,7 @@ mod completions;
 mod config;
 mod cost;
 mod demo;
+mod doctor;
 mod drift;
 mod evidence;
 mod init;
@@ -88,6 +89,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), CliError> {
         Command::Replay(args) => replay::run(context, &args),
         Command::Approvals { command } => approvals::run(context, command),
         Command::Config { command } => config::run(context, command),
+        Command::Doctor => doctor::run(context),
         Command::Session { command } => session::run(context, &command),
         Command::Demo(args) => demo::run(context, &args),
         Command::Init(args) => init::run(context, &args),

@@ -29,13 +29,14 @@ use std::path::{Path, PathBuf};
 
 pub use choices::{
     Drift, LogLevel, Mode, Naming, OutputSchema, Profile, Reads, RequireStructured, Sanitise,
+    StartupMode,
 };
 pub use choices::{Transport, Unset};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
 pub use sections::{
     Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, HttpSettings, Limits, Records,
-    Results, Search, Token,
+    Results, Search, Startup, Token,
 };
 pub use shown::{Browse, Exposure};
 pub use substitute::Env;

@@ -5,5 +5,6 @@
 pub mod assemble;
 pub mod cli;
 pub mod config;
+pub mod tools;
 
 pub use {catalog, context, gateway, manifest, model, policy, store, upstream};

@@ -1,10 +1,12 @@
 //! What every kind of upstream must be able to do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use model::{Answer, Code, Fault, Listed, LogLevel};
 use policy::Permit;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::errand::Errand;
@@ -47,6 +49,16 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
     /// Wants log messages of this severity and above.
     async fn set_log_level(&self, _level: LogLevel) {}
 
+    /// The last it wrote on standard error, where it has one: for people, not yet cleaned.
+    fn said(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What is known of how it speaks, in a word, such as an MCP revision.
+    fn speaks(&self) -> Option<String> {
+        None
+    }
+
     /// Whom to tell when something changes, from now on.
     fn attach(&self, _bell: Bell) {}
 
@@ -55,7 +67,8 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
 }
 
 /// What an upstream offers, each list in the upstream's own order and words.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Offer {
     pub tools: Vec<Value>,
     pub resources: Vec<Value>,
@@ -64,14 +77,28 @@ pub struct Offer {
     /// Its capabilities, as it declared them.
     pub capabilities: Map<String, Value>,
     pub instructions: Option<String>,
+    /// How long the lists hold, as the upstream says; not said by most.
+    #[serde(skip)]
+    pub ttl: Option<Duration>,
 }
 
 /// Something changed at an upstream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ring {
     Changed(Listed),
-    Updated { uri: String },
-    Task { method: String, params: Map<String, Value> },
+    Updated {
+        uri: String,
+    },
+    Task {
+        method: String,
+        params: Map<String, Value>,
+    },
+    /// The connection broke, or the process ended, and nobody here asked for it.
+    Lost,
+    /// Stopped for want of use; the next call wakes it.
+    Asleep,
+    /// There is a new connection or process, which may offer something else.
+    Reopened,
 }
 
 /// Told of every change, from any thread, and never waits.

@@ -1,5 +1,7 @@
 //! What travels beside a permit: the wish to stop, the time that is left, and news on the way.
 
+mod time;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +10,8 @@ use model::{Client, Fault, LogLevel};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+
+pub use self::time::{Paused, Time};
 
 /// News of a call under way.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +76,8 @@ pub struct Errand {
     pub client: Arc<Client>,
     /// The client wants to hear of progress.
     pub report: bool,
+    /// Stands still while the client is asked.
+    pub time: Arc<Time>,
     /// `_meta` of the client's request, without what the wire itself puts there.
     pub meta: Map<String, Value>,
 }
@@ -88,6 +94,7 @@ impl Errand {
             owner: String::new(),
             client: Arc::default(),
             report: false,
+            time: Arc::default(),
             meta: Map::new(),
         }
     }
@@ -110,7 +117,7 @@ impl Errand {
             () = self.cancel.cancelled() => {
                 Err(Fault::new(model::Code::Cancelled, "the caller cancelled this call"))
             }
-            () = tokio::time::sleep(self.timeout) => Err(Fault::new(
+            () = self.time.up(self.timeout) => Err(Fault::new(
                 model::Code::UpstreamTimeout,
                 format!("the upstream gave no answer within {} ms", self.timeout.as_millis()),
             )),

@@ -1,28 +1,34 @@
-//! MCP servers over Streamable HTTP, of every revision that has it.
+//! MCP servers over HTTP, of every revision.
 //!
-//! Up to 2025-11-25 there is one conversation for all calls, with a session where the server wants
-//! one; from 2026-07-28 on each request stands for itself. Legacy SSE belongs to a later issue.
+//! 2024-11-05 has one stream for all answers; up to 2025-11-25 there is one conversation for all
+//! calls, with a session where the server wants one; from 2026-07-28 on each request stands for
+//! itself. Which it is, is found out once, as the specification says.
 
 mod answer;
+mod greet;
 mod listen;
 mod net;
+mod old;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use async_trait::async_trait;
 use auth::Credentials;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use model::Fault;
-use protocol::{Revision, headers, jsonrpc, peer};
-use serde_json::{Map, Value};
+use model::{Code, Fault};
+use protocol::{Revision, headers, peer};
+use serde_json::Map;
 use tokio::sync::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::answer::answer_in;
-use self::net::{Net, SESSION, VERSION};
-use crate::connector::Bell;
+use self::net::{Net, SESSION};
+use self::old::Stream;
+use crate::connector::{Bell, Ring};
 use crate::errand::Errand;
+use crate::limits;
 use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire};
 
 /// A server at an address.
@@ -31,7 +37,11 @@ pub type Http = Mcp<HttpWire>;
 #[derive(Debug)]
 pub struct HttpWire {
     net: Arc<Net>,
+    road: Road,
     age: Age,
+    /// What the server turned out to be; asked about once.
+    known: StdMutex<Option<(Road, Revision)>>,
+    opened_before: AtomicBool,
     open: Mutex<Option<Arc<Conversation>>>,
     bell: StdMutex<Option<Bell>>,
     /// Resources somebody wants news of.
@@ -48,14 +58,33 @@ pub(crate) type Underway = StdMutex<BTreeMap<i64, Errand>>;
 pub(crate) struct Conversation {
     greeting: Arc<Greeting>,
     headers: HeaderMap,
+    /// Where answers come in, if not in answer to each request.
+    stream: Option<Stream>,
+}
+
+/// Which transport of HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Road {
+    /// Streamable HTTP, and the older one if the server has no other.
+    #[default]
+    Any,
+    /// The older one, with a stream of its own.
+    Old,
 }
 
 impl Http {
     /// Checks address and credentials; nothing is contacted yet.
     pub fn new(url: &str, credentials: &Credentials, age: Age) -> Result<Self, Fault> {
+        Self::by(Road::Any, url, credentials, age)
+    }
+
+    pub fn by(road: Road, url: &str, credentials: &Credentials, age: Age) -> Result<Self, Fault> {
         Ok(Self::over(HttpWire {
             net: Arc::new(Net::new(url, credentials)?),
+            road,
             age,
+            known: StdMutex::default(),
+            opened_before: AtomicBool::new(false),
             open: Mutex::new(None),
             bell: StdMutex::new(None),
             followed: StdMutex::default(),
@@ -72,13 +101,13 @@ impl Wire for HttpWire {
     }
 
     /// Asks within the conversation; a server that forgot it is introduced again, once.
-    async fn ask(&self, asking: Asking<'_>) -> Result<Reply, Fault> {
+    async fn ask(&self, asking: &Asking<'_>) -> Result<Reply, Fault> {
         let conversation = self.conversation().await?;
-        let asked = self.ask_in(&conversation, &asking).await?;
+        let asked = self.ask_in(&conversation, asking).await?;
         let Asked::Forgotten = asked else { return asked.settled() };
         *self.open.lock().await = None;
         let conversation = self.conversation().await?;
-        self.ask_in(&conversation, &asking).await?.settled()
+        self.ask_in(&conversation, asking).await?.settled()
     }
 
     async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault> {
@@ -91,7 +120,7 @@ impl Wire for HttpWire {
         if !conversation.greeting.revision.is_modern() {
             let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
             let params = Map::from_iter([("uri".to_owned(), uri.into())]);
-            self.ask(Asking::own(method, params)).await?;
+            self.ask(&Asking::own(method, params)).await?;
         }
         *self.followed.lock().unwrap_or_else(PoisonError::into_inner) = followed;
         if conversation.greeting.revision.is_modern() {
@@ -108,12 +137,23 @@ impl Wire for HttpWire {
         Some(self.net.host())
     }
 
+    fn revision(&self) -> Option<Revision> {
+        let open = self.open.try_lock().ok()?;
+        open.as_ref().map(|open| open.greeting.revision)
+    }
+
     async fn close(&self) {
         self.listening.lock().unwrap_or_else(PoisonError::into_inner).take();
         let open = self.open.lock().await.take();
         if let Some(conversation) = open.filter(|open| open.headers.contains_key(SESSION)) {
             self.net.end_session(&conversation.headers).await;
         }
+    }
+}
+
+impl Conversation {
+    fn is_alive(&self) -> bool {
+        self.stream.as_ref().is_none_or(Stream::is_alive)
     }
 }
 
@@ -135,54 +175,19 @@ impl Asked {
 impl HttpWire {
     async fn conversation(&self) -> Result<Arc<Conversation>, Fault> {
         let mut slot = self.open.lock().await;
-        if let Some(open) = slot.as_ref() {
+        if let Some(open) = slot.as_ref().filter(|open| open.is_alive()) {
             return Ok(Arc::clone(open));
         }
-        let opened = Arc::new(self.begin().await?);
+        let begun = tokio::time::timeout(limits::START_TIMEOUT, self.begin()).await;
+        let opened = Arc::new(begun.unwrap_or_else(|_elapsed| Err(too_slow()))?);
         *slot = Some(Arc::clone(&opened));
         self.listen(&opened);
+        if self.opened_before.swap(true, Ordering::AcqRel)
+            && let Some(bell) = self.bell()
+        {
+            bell.ring(Ring::Reopened);
+        }
         Ok(opened)
-    }
-
-    /// Finds out how old the server is, unless that was said.
-    async fn begin(&self) -> Result<Conversation, Fault> {
-        match self.age {
-            Age::Pinned(revision) if revision.is_modern() => self.discover().await,
-            Age::Pinned(revision) => self.introduce(revision).await,
-            Age::Auto => match self.introduce(Revision::NEWEST_LEGACY).await {
-                Err(fault) if is_too_modern(&fault) => self.discover().await,
-                begun => begun,
-            },
-        }
-    }
-
-    async fn introduce(&self, revision: Revision) -> Result<Conversation, Fault> {
-        let id = self.net.number();
-        let frame = peer::initialize(id, revision);
-        let response = self.net.post(&HeaderMap::new(), frame).await?;
-        let mut headers = HeaderMap::new();
-        if let Some(value) = response.headers().get(SESSION) {
-            headers.insert(SESSION, value.clone());
-        }
-        let result = answer_in(&self.net, &headers, response, id, None, None).await?.value;
-        let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-        let revision = version.parse().unwrap_or(Revision::UNNAMED_HTTP);
-        if let Ok(value) = HeaderValue::from_str(version) {
-            headers.insert(VERSION, value);
-        }
-        drop(self.net.post(&headers, peer::initialized()).await?);
-        Ok(Conversation { greeting: Arc::new(Greeting::read(revision, &result)), headers })
-    }
-
-    async fn discover(&self) -> Result<Conversation, Fault> {
-        let revision = Revision::V2026_07_28;
-        let mut headers = HeaderMap::new();
-        headers.insert(VERSION, HeaderValue::from_static(revision.as_str()));
-        let nobody = Greeting { revision, capabilities: Map::new(), instructions: None };
-        let bare = Arc::new(Conversation { greeting: Arc::new(nobody), headers: headers.clone() });
-        let asking = Asking::own("server/discover", Map::new());
-        let result = self.ask_in(&bare, &asking).await?.settled()?.value;
-        Ok(Conversation { greeting: Arc::new(Greeting::read(revision, &result)), headers })
     }
 
     async fn ask_in(
@@ -190,6 +195,10 @@ impl HttpWire {
         conversation: &Arc<Conversation>,
         asking: &Asking<'_>,
     ) -> Result<Asked, Fault> {
+        if let Some(stream) = &conversation.stream {
+            let frame = |id| asking.frame(id, conversation.greeting.revision);
+            return stream.ask(asking.errand, frame).await.map(Asked::Answer);
+        }
         let id = self.net.number();
         let modern = conversation.greeting.revision.is_modern();
         let mut guard = CancelOnDrop {
@@ -237,7 +246,7 @@ impl HttpWire {
 
     /// Listens for changes from now on, in place of any listening before.
     fn listen(&self, conversation: &Arc<Conversation>) {
-        let Some(bell) = self.bell() else { return };
+        let Some(bell) = self.bell().filter(|_| conversation.stream.is_none()) else { return };
         let uris = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let work = listen::listen(
             Arc::clone(&self.net),
@@ -270,14 +279,9 @@ fn request_headers(conversation: &Conversation, asking: &Asking<'_>) -> Result<H
     Ok(all)
 }
 
-/// The server says that it is newer than conversations.
-fn is_too_modern(fault: &Fault) -> bool {
-    fault.upstream.as_ref().is_some_and(|error| {
-        matches!(
-            error.code,
-            jsonrpc::UNSUPPORTED_VERSION | jsonrpc::HEADER_MISMATCH | jsonrpc::METHOD_NOT_FOUND
-        )
-    })
+fn too_slow() -> Fault {
+    let seconds = limits::START_TIMEOUT.as_secs();
+    Fault::new(Code::UpstreamUnavailable, format!("the upstream did not greet within {seconds} s"))
 }
 
 /// Tells the server when a call is given up before its answer.

@@ -2,6 +2,7 @@
 //!
 //! One [`Connector`] per protocol; the rest of the gate knows none of them by name (CW-82).
 
+pub mod breaker;
 pub mod cassette;
 pub mod connector;
 pub mod demo;
@@ -24,6 +25,6 @@ mod pages;
 
 pub use connector::{Bell, Connector, Offer, Ring};
 pub use embedding::Embedding;
-pub use errand::{Errand, Listener, News, Progress, Question};
+pub use errand::{Errand, Listener, News, Progress, Question, Time};
 pub use filter::Filter;
 pub use upstreams::{Member, Upstreams};

@@ -6,18 +6,39 @@ use std::time::Duration;
 pub const MESSAGE_BYTES_MAX: usize = model::limits::FRAME_BYTES_MAX;
 /// From starting an upstream to its list of tools. Cold starts of a minute are seen in the wild.
 pub const START_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a child may leave the newest greeting unanswered before it gets the older one, too.
+pub const DISCOVER_PATIENCE: Duration = Duration::from_secs(10);
+/// From opening an old stream to the address it names.
+pub const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Calls waiting for one child process at a time.
 pub const PENDING_CALLS_MAX: usize = 1_024;
 /// Frames queued for a child that does not read.
 pub const OUTBOX_FRAMES: usize = 256;
 /// How long a child may take to leave after its input is closed.
 pub const STOP_GRACE: Duration = Duration::from_secs(2);
+/// How long what a child wrote last may take to arrive once it has ended.
+pub const LAST_WORDS: Duration = Duration::from_millis(250);
+/// Calls given up in a row before a child that says nothing is doubted, and how long it then has.
+pub const GIVEN_UP_BORNE: u32 = 3;
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// Texts sent to an embedding endpoint at a time.
 pub const EMBEDDING_TEXTS_MAX: usize = 64;
 /// Idle connections kept to one HTTP upstream.
 pub const IDLE_CONNECTIONS: usize = 64;
 /// One line of a child's standard error.
 pub const STDERR_LINE_BYTES_MAX: usize = 4_096;
+/// Lines of standard error kept of one child, and how much of each.
+pub const STDERR_LINES_KEPT: usize = 40;
+pub const STDERR_LINE_CHARS: usize = 400;
+/// Failures in a row before an upstream is left alone for a while.
+pub const FAILURES_BORNE: u32 = 3;
+/// How long it is left alone: doubled from the least to the most, and up to a quarter longer.
+pub const REST_MIN: Duration = Duration::from_millis(100);
+pub const REST_MAX: Duration = Duration::from_millis(3_200);
 /// Between two tries to hear of an upstream's changes.
 pub const LISTEN_PAUSE_MIN: Duration = Duration::from_millis(250);
 pub const LISTEN_PAUSE_MAX: Duration = Duration::from_mins(1);
+/// How long a call may wait for answers of its client, over all questions.
+pub const QUESTIONS_TIME: Duration = Duration::from_mins(10);
+/// Times one call may ask for more before it answers.
+pub const ROUNDS_MAX: usize = 16;

@@ -3,6 +3,7 @@
 //! A [`Wire`] carries messages; this file knows which to send. Pipes and sockets are elsewhere.
 
 mod offer;
+mod rounds;
 pub(crate) mod talk;
 mod wire;
 
@@ -112,7 +113,7 @@ impl<W: Wire> Connector for Mcp<W> {
             headers: self.headers(permit),
             written: permit.written(),
         };
-        let Reply { value, written } = self.wire.ask(asking).await?;
+        let Reply { value, written } = rounds::settle(&self.wire, asking).await?;
         let answer = Answer::read(value).map_err(|why| {
             Fault::new(Code::UpstreamError, "the upstream's answer is not a tool result")
                 .logging(why)
@@ -137,7 +138,7 @@ impl<W: Wire> Connector for Mcp<W> {
             headers: Vec::new(),
             written: None,
         };
-        match self.wire.ask(asking).await?.value {
+        match rounds::settle(&self.wire, asking).await?.value {
             Value::Object(result) => Ok(result),
             _ => Err(Fault::new(Code::UpstreamError, "the upstream's result is not an object")),
         }
@@ -156,9 +157,17 @@ impl<W: Wire> Connector for Mcp<W> {
             return;
         }
         let params = Map::from_iter([("level".to_owned(), level.as_str().into())]);
-        if let Err(fault) = self.wire.ask(Asking::own("logging/setLevel", params)).await {
+        if let Err(fault) = self.wire.ask(&Asking::own("logging/setLevel", params)).await {
             tracing::debug!(%fault, "an upstream did not take a log level");
         }
+    }
+
+    fn said(&self) -> Vec<String> {
+        self.wire.said()
+    }
+
+    fn speaks(&self) -> Option<String> {
+        self.wire.revision().map(|revision| revision.as_str().to_owned())
     }
 
     fn attach(&self, bell: Bell) {

@@ -1,23 +1,32 @@
-//! MCP servers that are child processes: started on first use, shared by all calls.
-//!
-//! Restart with backoff and idle stop belong to a later issue; a child that dies is started again
-//! by the next call.
+//! MCP servers that are child processes: started on first use, shared by all calls, stopped when
+//! nobody uses them for long. A child that dies is started again by the next call.
 
 mod child;
+mod family;
+mod greet;
+mod said;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use model::{Fault, Secret};
-use protocol::{Revision, jsonrpc, peer};
-use serde_json::{Map, Value};
+use model::{Code, Fault, Secret};
+use protocol::Revision;
+use serde_json::Map;
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
-use crate::connector::Bell;
+use self::child::Child;
+pub use self::family::Guard;
+use self::said::Said;
+use self::usage::InUse;
+use crate::connector::{Bell, Ring};
+use crate::limits;
 use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire, wish};
-use crate::stdio::child::Child;
 
 /// How to start the child.
 #[derive(Clone, Debug)]
@@ -28,6 +37,25 @@ pub struct Config {
     pub env: BTreeMap<String, Secret>,
     pub cwd: Option<PathBuf>,
     pub age: Age,
+    /// Stopped after this long without use; never when absent.
+    pub idle: Option<Duration>,
+    /// Ends the child if we cannot any more.
+    pub guard: Arc<Guard>,
+}
+
+impl Config {
+    /// A program without arguments, started once and left running.
+    pub fn new(command: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: None,
+            age: Age::Auto,
+            idle: None,
+            guard: Arc::default(),
+        }
+    }
 }
 
 /// A server that is a child of ours.
@@ -35,52 +63,123 @@ pub type Stdio = Mcp<Pipe>;
 
 #[derive(Debug)]
 pub struct Pipe {
+    home: Arc<Home>,
+}
+
+/// What outlives any one child.
+#[derive(Debug)]
+struct Home {
     config: Config,
-    open: Mutex<Option<Arc<Conversation>>>,
+    open: RwLock<Option<Arc<Conversation>>>,
+    /// One start at a time.
+    starting: Mutex<()>,
+    started_before: AtomicBool,
+    /// What the server turned out to be; asked about once.
+    known: StdMutex<Option<Revision>>,
+    closed: CancellationToken,
     bell: StdMutex<Option<Bell>>,
     /// Resources somebody wants news of.
     followed: StdMutex<BTreeSet<String>>,
+    said: Arc<Said>,
 }
 
 #[derive(Debug)]
 struct Conversation {
     child: Child,
     greeting: Arc<Greeting>,
+    /// A child whose resources are followed is in use.
+    held: StdMutex<Option<InUse>>,
 }
 
 impl Stdio {
     pub fn new(config: Config) -> Self {
         Self::over(Pipe {
-            config,
-            open: Mutex::new(None),
-            bell: StdMutex::new(None),
-            followed: StdMutex::default(),
+            home: Arc::new(Home {
+                config,
+                open: RwLock::default(),
+                starting: Mutex::default(),
+                started_before: AtomicBool::new(false),
+                known: StdMutex::default(),
+                closed: CancellationToken::new(),
+                bell: StdMutex::default(),
+                followed: StdMutex::default(),
+                said: Arc::default(),
+            }),
         })
     }
 }
 
 impl Pipe {
     /// The running child, started and introduced if need be.
+    ///
+    /// A start goes on when whoever asked for it gives up: a slow one would never come to its end.
     async fn conversation(&self) -> Result<Arc<Conversation>, Fault> {
-        let mut slot = self.open.lock().await;
-        if let Some(open) = slot.as_ref().filter(|open| open.child.is_alive()) {
-            return Ok(Arc::clone(open));
+        if let Some(open) = self.home.running() {
+            return Ok(open);
+        }
+        let home = Arc::clone(&self.home);
+        let starting = tokio::spawn(async move { home.start().await });
+        starting.await.unwrap_or_else(|error| Err(Fault::internal(error)))
+    }
+}
+
+impl Home {
+    fn running(&self) -> Option<Arc<Conversation>> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().filter(|open| open.child.is_alive()).map(Arc::clone)
+    }
+
+    async fn start(self: Arc<Self>) -> Result<Arc<Conversation>, Fault> {
+        let _starting = self.starting.lock().await;
+        if let Some(open) = self.running() {
+            return Ok(open);
         }
         let bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let child = Child::start(&self.config, bell)?;
-        let greeting = Arc::new(introduce(&child, self.config.age).await?);
-        let opened = Arc::new(Conversation { child, greeting });
-        *slot = Some(Arc::clone(&opened));
+        let opening = tokio::time::timeout(limits::START_TIMEOUT, self.open(bell.clone()));
+        let opened = match self.closed.run_until_cancelled(opening).await {
+            None => return Err(Fault::new(Code::ShuttingDown, "the gate is closing")),
+            Some(Err(_elapsed)) => return Err(too_slow()),
+            Some(Ok(opened)) => Arc::new(opened?),
+        };
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
+        self.hold(&opened);
         if opened.greeting.revision.is_modern() {
             self.listen(&opened);
+        }
+        if self.started_before.swap(true, Ordering::AcqRel)
+            && let Some(bell) = bell
+        {
+            bell.ring(Ring::Reopened);
         }
         Ok(opened)
     }
 
+    /// A child that ends when it is asked in the newest way first is started once more, and asked in
+    /// the older one; which it was is remembered.
+    async fn open(&self, bell: Option<Bell>) -> Result<Conversation, Fault> {
+        let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let age = known.map_or(self.config.age, Age::Pinned);
+        let opened = match self.open_as(age, bell.clone()).await {
+            Err(fault) if age == Age::Auto && fault.code == Code::UpstreamUnavailable => self
+                .open_as(Age::Pinned(Revision::NEWEST_LEGACY), bell)
+                .await
+                .map_err(|_same| fault),
+            opened => opened,
+        };
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) =
+            opened.as_ref().ok().map(|open| open.greeting.revision);
+        opened.map_err(|fault| fault.logging(self.said.lines().join("\n")))
+    }
+
+    async fn open_as(&self, age: Age, bell: Option<Bell>) -> Result<Conversation, Fault> {
+        let child = Child::start(&self.config, bell, &self.said)?;
+        let greeting = Arc::new(greet::introduce(&child, age).await?);
+        Ok(Conversation { child, greeting, held: StdMutex::default() })
+    }
+
     /// 2026-07-28: one request that is answered by news for as long as the child lives.
     fn listen(&self, open: &Arc<Conversation>) {
-        let uris: Vec<String> =
-            self.followed.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
+        let uris: Vec<String> = self.followed().into_iter().collect();
         let open = Arc::clone(open);
         tokio::spawn(async move {
             let asking = wish(&open.greeting, &uris);
@@ -90,6 +189,16 @@ impl Pipe {
             }
         });
     }
+
+    fn followed(&self) -> BTreeSet<String> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn hold(&self, open: &Conversation) {
+        let wanted = !self.followed().is_empty();
+        let mut held = open.held.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = wanted.then(|| open.child.hold());
+    }
 }
 
 #[async_trait]
@@ -98,7 +207,7 @@ impl Wire for Pipe {
         Ok(Arc::clone(&self.conversation().await?.greeting))
     }
 
-    async fn ask(&self, asking: Asking<'_>) -> Result<Reply, Fault> {
+    async fn ask(&self, asking: &Asking<'_>) -> Result<Reply, Fault> {
         let open = self.conversation().await?;
         let revision = open.greeting.revision;
         open.child.ask(asking.errand, |id| asking.frame(id, revision)).await
@@ -106,7 +215,7 @@ impl Wire for Pipe {
 
     async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault> {
         let open = self.conversation().await?;
-        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut followed = self.home.followed();
         let changed = if wanted { followed.insert(uri.to_owned()) } else { followed.remove(uri) };
         if !changed {
             return Ok(());
@@ -114,55 +223,38 @@ impl Wire for Pipe {
         if !open.greeting.revision.is_modern() {
             let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
             let params = Map::from_iter([("uri".to_owned(), uri.into())]);
-            self.ask(Asking::own(method, params)).await?;
+            self.ask(&Asking::own(method, params)).await?;
         }
-        *self.followed.lock().unwrap_or_else(PoisonError::into_inner) = followed;
+        *self.home.followed.lock().unwrap_or_else(PoisonError::into_inner) = followed;
+        self.home.hold(&open);
         if open.greeting.revision.is_modern() {
-            self.listen(&open);
+            self.home.listen(&open);
         }
         Ok(())
     }
 
     fn attach(&self, bell: Bell) {
-        *self.bell.lock().unwrap_or_else(PoisonError::into_inner) = Some(bell);
+        *self.home.bell.lock().unwrap_or_else(PoisonError::into_inner) = Some(bell);
+    }
+
+    fn said(&self) -> Vec<String> {
+        self.home.said.lines()
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        self.home.running().map(|open| open.greeting.revision)
     }
 
     async fn close(&self) {
-        if let Some(open) = self.open.lock().await.take() {
+        self.home.closed.cancel();
+        let open = self.home.open.write().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(open) = open {
             open.child.stop().await;
         }
     }
 }
 
-/// One age for the life of a child: some servers hold on to the first they hear.
-async fn introduce(child: &Child, age: Age) -> Result<Greeting, Fault> {
-    match age {
-        Age::Pinned(revision) if revision.is_modern() => discover(child).await,
-        Age::Pinned(revision) => initialize(child, revision).await,
-        Age::Auto => match initialize(child, Revision::NEWEST_LEGACY).await {
-            Err(fault) if is_too_modern(&fault) => discover(child).await,
-            introduced => introduced,
-        },
-    }
-}
-
-async fn initialize(child: &Child, revision: Revision) -> Result<Greeting, Fault> {
-    let result = child.ask(None, |id| peer::initialize(id, revision)).await?.value;
-    let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-    let revision = version.parse().unwrap_or(Revision::V2024_11_05);
-    child.tell(peer::initialized())?;
-    Ok(Greeting::read(revision, &result))
-}
-
-async fn discover(child: &Child) -> Result<Greeting, Fault> {
-    let revision = Revision::V2026_07_28;
-    let asking = Asking::own("server/discover", Map::new());
-    let result = child.ask(None, |id| asking.frame(id, revision)).await?.value;
-    Ok(Greeting::read(revision, &result))
-}
-
-fn is_too_modern(fault: &Fault) -> bool {
-    fault.upstream.as_ref().is_some_and(|error| {
-        matches!(error.code, jsonrpc::UNSUPPORTED_VERSION | jsonrpc::METHOD_NOT_FOUND)
-    })
+fn too_slow() -> Fault {
+    let seconds = limits::START_TIMEOUT.as_secs();
+    Fault::new(Code::UpstreamUnavailable, format!("the upstream did not start within {seconds} s"))
 }

@@ -9,6 +9,7 @@ use policy::Permit;
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 
+use crate::breaker::Breaker;
 use crate::connector::{Bell, Connector, Offer, Ring};
 use crate::errand::Errand;
 use crate::filter::Filter;
@@ -21,13 +22,17 @@ pub struct Member {
     /// Overrides the gate's own call timeout.
     pub timeout: Option<Duration>,
     pub filter: Filter,
+    pub breaker: Arc<Breaker>,
 }
 
 impl Member {
     pub fn new(connector: Arc<dyn Connector>) -> Self {
-        Self { connector, timeout: None, filter: Filter::default() }
+        Self { connector, timeout: None, filter: Filter::default(), breaker: Arc::default() }
     }
 }
+
+/// Questions under way to several upstreams.
+pub type Asking = JoinSet<(UpstreamName, Result<Offer, Fault>)>;
 
 #[derive(Clone, Debug, Default)]
 pub struct Upstreams {
@@ -49,11 +54,7 @@ impl Upstreams {
 
     /// Asks every upstream for what it has, all at once; each answers or fails on its own.
     pub async fn list(&self) -> BTreeMap<UpstreamName, Result<Offer, Fault>> {
-        let mut asking = JoinSet::new();
-        for (name, member) in &self.members {
-            let (name, member) = (name.clone(), member.clone());
-            asking.spawn(async move { (name, list_in_time(&member).await) });
-        }
+        let mut asking = self.ask_each(self.members.keys());
         let mut lists = BTreeMap::new();
         while let Some(done) = asking.join_next().await {
             match done {
@@ -64,12 +65,27 @@ impl Upstreams {
         lists
     }
 
+    /// The same for some of them, as their answers come.
+    pub fn ask_each<'a>(&self, names: impl Iterator<Item = &'a UpstreamName>) -> Asking {
+        let mut asking = JoinSet::new();
+        for name in names {
+            let (upstreams, name) = (self.clone(), name.clone());
+            asking.spawn(async move {
+                let list = upstreams.list_one(&name).await;
+                (name, list)
+            });
+        }
+        asking
+    }
+
     /// Asks one upstream for what it has.
     pub async fn list_one(&self, name: &UpstreamName) -> Result<Offer, Fault> {
-        match self.members.get(name) {
-            Some(member) => list_in_time(member).await,
-            None => Err(not_connected()),
+        let member = self.members.get(name).ok_or_else(not_connected)?;
+        let list = list_in_time(member).await;
+        if list.is_ok() {
+            member.breaker.answered();
         }
+        list
     }
 
     /// Tells `hear` of every change from now on, with the name of the upstream.
@@ -83,13 +99,13 @@ impl Upstreams {
     /// Makes the call, within the errand's time and until its caller gives up.
     pub async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
         let member = self.members.get(permit.upstream()).ok_or_else(not_connected)?;
-        errand.bound(member.connector.call(permit, errand)).await
+        errand.bound(member.breaker.guard(member.connector.call(permit, errand))).await
     }
 
     /// Does what the permit allows where that is no call of a tool.
     pub async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
         let member = self.members.get(permit.upstream()).ok_or_else(not_connected)?;
-        errand.bound(member.connector.ask(permit, errand)).await
+        errand.bound(member.breaker.guard(member.connector.ask(permit, errand))).await
     }
 
     /// Asks for news of the permit's resource, or for no more of it.
@@ -107,10 +123,14 @@ impl Upstreams {
         }
     }
 
+    /// Closes all of them at once.
     pub async fn close(&self) {
+        let mut closing = JoinSet::new();
         for member in self.members.values() {
-            member.connector.close().await;
+            let connector = Arc::clone(&member.connector);
+            closing.spawn(async move { connector.close().await });
         }
+        closing.join_all().await;
     }
 }
 
@@ -124,6 +144,23 @@ async fn list_in_time(member: &Member) -> Result<Offer, Fault> {
         let seconds = limits::START_TIMEOUT.as_secs();
         Err(Fault::new(Code::UpstreamTimeout, format!("no list of tools within {seconds} s")))
     })?;
-    offer.tools.retain(|definition| member.filter.admits(definition));
+    let listed = offer.tools.len();
+    offer.tools = member.filter.apply(offer.tools);
+    something(&offer, listed)?;
     Ok(offer)
+}
+
+/// An upstream that offers nothing is a mistake somewhere, and its operator should hear of it.
+fn something(offer: &Offer, listed: usize) -> Result<(), Fault> {
+    let others = [&offer.resources, &offer.templates, &offer.prompts];
+    if !offer.tools.is_empty() || others.iter().any(|list| !list.is_empty()) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        Code::UpstreamError,
+        match listed {
+            0 => "it lists no tools, resources or prompts".to_owned(),
+            _ => format!("`include` and `exclude` leave none of its {listed} tools"),
+        },
+    ))
 }

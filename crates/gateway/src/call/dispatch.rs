@@ -40,6 +40,7 @@ pub(super) async fn dispatch(
         owner: request.caller.principal.to_string(),
         client: Arc::clone(&request.client),
         report: watch.progress,
+        time: Arc::default(),
         meta: meta(request, entry),
     };
     if let Some(claim) = &entry.claim {

@@ -81,7 +81,7 @@ fn client(rest: &mut Map<String, Value>) -> Result<Client, RpcError> {
                 .ok_or_else(|| invalid(&format!("`{LOG_LEVEL}` is no level we know")))?,
         ),
     };
-    Ok(Client { capabilities, info: rest.shift_remove(CLIENT), log_level })
+    Ok(Client { capabilities, info: rest.shift_remove(CLIENT), log_level, rounds: true })
 }
 
 fn invalid(message: &str) -> RpcError {

@@ -103,7 +103,7 @@ async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Asked) {
     let Mailbox { mut visit, frames } = mailbox.clone();
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let (capabilities, info) = (capabilities.clone(), info.clone());
-        visit.introduce(asked_version, Client { capabilities, info, log_level: None });
+        visit.introduce(asked_version, Client { capabilities, info, ..Client::default() });
         shared.mailboxes.introduce(id, &visit);
     }
     let visit = visit.of(&request.meta);

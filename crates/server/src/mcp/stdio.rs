@@ -136,7 +136,7 @@ impl Pipe {
             (&request.ask, request.meta.revision)
         {
             let (capabilities, info) = (capabilities.clone(), info.clone());
-            self.visit.introduce(asked_version, Client { capabilities, info, log_level: None });
+            self.visit.introduce(asked_version, Client { capabilities, info, ..Client::default() });
         }
         self.visit.of(&request.meta)
     }

@@ -1,14 +1,18 @@
 //! One call and what is said in its course: progress, log messages, questions to the client.
 
+use std::sync::Arc;
+
 use gateway::{CallRequest, Cleared, News, Question, Via, Watch};
-use model::Method;
+use model::{Fault, Method};
 use protocol::Id;
 use protocol::encode;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::{Mcp, Outlet, not_here};
 use crate::limits;
+use crate::parked::{self, Resumed, UnderWay};
 use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
@@ -28,25 +32,80 @@ impl Mcp {
         if method != Method::CallTool && !self.gateway.passes_all() {
             return reply::error(id, visit.revision, &not_here(&method));
         }
-        let (news, mut heard) = mpsc::channel(limits::NEWS_QUEUED);
-        let watch =
-            Watch { cancel: outlet.cancel.clone(), news: Some(news), progress: token.is_some() };
-        let mut call = Box::pin(self.gateway.call(request, watch));
-        let mut desk = Desk { visit, token, outlet, asked: Vec::new() };
+        let mut call = match self.begin(visit, request, token.is_some(), outlet) {
+            Ok(call) => call,
+            Err(fault) => return reply::error(id, visit.revision, &fault),
+        };
+        let mut desk = Desk { visit, token, outlet, asked: Vec::new(), questions: Vec::new() };
         let done = loop {
-            // Neither arm loses anything: `recv` is cancel safe and the call is only borrowed.
+            // No arm loses anything: `recv` is cancel safe and the call is only borrowed.
             tokio::select! {
                 biased;
-                Some(news) = heard.recv() => desk.pass_on(news),
-                done = &mut call => break done,
+                Some(news) = call.heard.recv() => {
+                    desk.pass_on(news);
+                    while let Ok(news) = call.heard.try_recv() {
+                        desk.pass_on(news);
+                    }
+                    if !desk.questions.is_empty() {
+                        let questions = std::mem::take(&mut desk.questions);
+                        return self.park(id, visit, call, questions);
+                    }
+                }
+                () = outlet.cancel.cancelled(), if !call.cancel.is_cancelled() => call.cancel.cancel(),
+                done = &mut call.making => break done,
             }
         };
-        while let Ok(news) = heard.try_recv() {
+        while let Ok(news) = call.heard.try_recv() {
             desk.pass_on(news);
         }
         visit.memory.forget(&desk.asked);
-        reply::call(id, visit.revision, &self.server, &done, &method, via)
+        match done {
+            Ok(done) => reply::call(id, visit.revision, &self.server, &done, &method, via),
+            Err(fault) => reply::error(id, visit.revision, &fault),
+        }
     }
+
+    /// A new call, or one that waited for this request.
+    fn begin(
+        &self,
+        visit: &Visit,
+        mut request: CallRequest,
+        progress: bool,
+        outlet: &Outlet,
+    ) -> Result<UnderWay, Fault> {
+        let rounds = visit.client.rounds;
+        if let Some(resumed) = Resumed::take(&mut request).filter(|_| rounds) {
+            return self.parked.resume(resumed, &visit.caller, &parked::bound_to(&request));
+        }
+        // Only a call that can be put aside outlives the request it came with.
+        let cancel = if rounds { CancellationToken::new() } else { outlet.cancel.clone() };
+        let bound_to =
+            if rounds && can_be_asked(visit) { parked::bound_to(&request) } else { String::new() };
+        let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
+        let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
+        let gateway = Arc::clone(&self.gateway);
+        let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
+        Ok(UnderWay { making, heard, cancel, bound_to })
+    }
+
+    /// Puts the call aside and tells the client what is wanted of it first.
+    fn park(&self, id: &Id, visit: &Visit, call: UnderWay, questions: Vec<Question>) -> Said {
+        let UnderWay { making, heard, cancel, bound_to } = call;
+        let going_on = tokio::spawn(making);
+        let making =
+            Box::pin(async move { going_on.await.unwrap_or_else(|e| Err(Fault::internal(e))) });
+        let call = UnderWay { making, heard, cancel, bound_to };
+        match self.parked.park(call, &visit.caller, questions) {
+            Ok(wanted) => encode::result(id, visit.revision, &self.server, wanted).into(),
+            Err(fault) => reply::error(id, visit.revision, &fault),
+        }
+    }
+}
+
+/// Without a skill to answer, nothing is asked and nothing put aside.
+fn can_be_asked(visit: &Visit) -> bool {
+    let questions = ["elicitation/create", "sampling/createMessage", "roots/list"];
+    questions.iter().any(|method| visit.client.takes(method))
 }
 
 /// Where what is said in one call goes.
@@ -55,6 +114,8 @@ struct Desk<'a> {
     token: Option<Value>,
     outlet: &'a Outlet,
     asked: Vec<Id>,
+    /// For a client that must ask again to answer them.
+    questions: Vec<Question>,
 }
 
 impl Desk<'_> {
@@ -78,12 +139,12 @@ impl Desk<'_> {
         self.send(encode::notification("notifications/progress", &params));
     }
 
-    /// Older clients can be asked while they wait; newer ones cannot, and the question is given up.
+    /// Older clients are asked while they wait; newer ones by an answer that is not the last.
     fn ask(&mut self, question: Question) {
-        let Question { method, params, reply } = question;
-        if self.visit.revision.is_modern() {
-            return tracing::debug!(method, "a question to a client that cannot be asked");
+        if self.visit.client.rounds {
+            return self.questions.push(question);
         }
+        let Question { method, params, reply } = question;
         let id = self.visit.memory.ask(reply);
         self.send(encode::request(&id, &method, params.get()));
         self.asked.push(id);

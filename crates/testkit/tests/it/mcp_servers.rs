@@ -22,11 +22,8 @@ async fn with_child() -> (World, TempDir) {
     let home = tempfile::tempdir().unwrap();
     let notes = home.path().join("notes").display().to_string();
     let config = Config {
-        command: env!("CARGO_BIN_EXE_fake_mcp").to_owned(),
-        args: Vec::new(),
         env: BTreeMap::from([("FAKE_MCP_NOTES".to_owned(), Secret::new(notes))]),
-        cwd: None,
-        age: Age::Auto,
+        ..Config::new(env!("CARGO_BIN_EXE_fake_mcp"))
     };
     (TestGateway::new().upstream("child", Stdio::new(config)).start().await, home)
 }
@@ -60,13 +57,7 @@ async fn a_childs_question_is_answered_so_that_it_does_not_wait() {
 
 #[tokio::test]
 async fn a_child_that_cannot_be_started_is_said_to_be_unavailable() {
-    let config = Config {
-        command: "/nowhere/server".to_owned(),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        cwd: None,
-        age: Age::Auto,
-    };
+    let config = Config::new("/nowhere/server");
     let world = TestGateway::new().upstream("child", Stdio::new(config)).start().await;
     let (name, fault) = &world.refreshed.failures[0];
     assert_eq!((name.as_str(), fault.code), ("child", Code::UpstreamUnavailable));

@@ -1,6 +1,5 @@
 //! CW-82, CO-1: one suite for every kind of upstream. The gate knows none of them by name.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -123,13 +122,7 @@ async fn the_demo_is_an_upstream() {
 
 #[tokio::test]
 async fn a_child_process_is_an_upstream() {
-    let config = stdio::Config {
-        command: env!("CARGO_BIN_EXE_fake_mcp").to_owned(),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        cwd: None,
-        age: Age::Auto,
-    };
+    let config = stdio::Config::new(env!("CARGO_BIN_EXE_fake_mcp"));
     suite(Stdio::new(config), asked_of_mcp()).await;
 }
 

@@ -1,6 +1,5 @@
 //! What goes through the gate letter by letter: numbers, unknown fields, the order of keys.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use auth::Doorkeeper;
@@ -9,17 +8,10 @@ use server::{Mcp, ServerInfo, stdio};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
 use toolgate_testkit::{TestGateway, World};
-use upstream::mcp::Age;
 use upstream::stdio::{Config, Stdio};
 
 async fn world() -> World {
-    let config = Config {
-        command: env!("CARGO_BIN_EXE_fake_mcp").to_owned(),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        cwd: None,
-        age: Age::Auto,
-    };
+    let config = Config::new(env!("CARGO_BIN_EXE_fake_mcp"));
     let gateway = TestGateway::new().upstream("child", Stdio::new(config));
     gateway.settings(|settings| settings.mode = Mode::Native).start().await
 }
@@ -29,6 +21,7 @@ async fn answer(world: &World, line: &str) -> String {
     let mcp = Mcp {
         gateway: Arc::clone(&world.gateway),
         doorkeeper: Arc::new(Doorkeeper::new(Vec::new(), Vec::new())),
+        parked: Arc::default(),
         server: Arc::new(ServerInfo {
             name: "gate".to_owned(),
             version: "1".to_owned(),

@@ -10,11 +10,10 @@ use model::{Clock, Secret, UpstreamName};
 use serde_json::Value;
 use upstream::cassette::Cassette;
 use upstream::demo::Demo;
-use upstream::http::Http;
+use upstream::http::{Http, Road};
 use upstream::mcp::Age;
-use upstream::missing::Missing;
 use upstream::openapi::OpenApi;
-use upstream::stdio::{self, Stdio};
+use upstream::stdio::{self, Guard, Stdio};
 use upstream::stub::Stub;
 use upstream::{Connector, Filter, Member};
 
@@ -30,19 +29,20 @@ pub(super) fn member(
     name: &UpstreamName,
     upstream: &Upstream,
     data: Option<&Path>,
+    guard: &Arc<Guard>,
 ) -> Result<Member, CliError> {
-    let connector = connector(upstream, data).map_err(|error| CliError {
+    let connector = connector(upstream, data, guard).map_err(|error| CliError {
         message: format!("upstream `{name}`: {}", error.message),
         ..error
     })?;
     let own = |texts: &Vec<Text>| texts.iter().map(|text| text.as_str().to_owned()).collect();
     Ok(Member {
-        connector,
         timeout: upstream.timeout,
         filter: Filter {
             include: upstream.include.as_ref().map(own),
             exclude: own(&upstream.exclude),
         },
+        ..Member::new(connector)
     })
 }
 
@@ -62,7 +62,11 @@ pub(super) fn read(path: &ConfigPath) -> Result<String, CliError> {
         .map_err(|error| wrong(format!("`{}` cannot be read: {error}", path.shown())))
 }
 
-fn connector(upstream: &Upstream, data: Option<&Path>) -> Result<Arc<dyn Connector>, CliError> {
+fn connector(
+    upstream: &Upstream,
+    data: Option<&Path>,
+    guard: &Arc<Guard>,
+) -> Result<Arc<dyn Connector>, CliError> {
     let age = age(upstream.protocol);
     Ok(match &upstream.target {
         Target::Demo => {
@@ -76,14 +80,17 @@ fn connector(upstream: &Upstream, data: Option<&Path>) -> Result<Arc<dyn Connect
             env: env.clone(),
             cwd: cwd.as_ref().map(|cwd| cwd.as_path().to_owned()),
             age,
+            idle: upstream.idle_stop,
+            guard: Arc::clone(guard),
         })),
         Target::Http { url, headers } => {
             let connector = Http::new(url.as_str(), &credentials(headers)?, age);
             Arc::new(connector.map_err(|_fault| wrong(format!("`{url}` is no usable address")))?)
         }
-        Target::Sse { .. } => Arc::new(Missing::new(
-            "legacy SSE servers cannot be reached yet; if it also speaks Streamable HTTP, set `type: http`",
-        )),
+        Target::Sse { url, headers } => {
+            let connector = Http::by(Road::Old, url.as_str(), &credentials(headers)?, age);
+            Arc::new(connector.map_err(|_fault| wrong(format!("`{url}` is no usable address")))?)
+        }
         Target::Cassette { file } => {
             let cassette = Cassette::read(&read(file)?);
             Arc::new(cassette.map_err(|error| wrong(format!("{}: {error}", file.shown())))?)

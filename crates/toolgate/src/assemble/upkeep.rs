@@ -1,5 +1,5 @@
 //! What a running gate does for its store beside calls: a sign of life, checkpoints, retention,
-//! and tools that were accepted.
+//! tools that were accepted, and what upstreams listed last.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::archive;
+use super::known::Known;
 use crate::config::Records;
 
 /// Between two looks.
@@ -29,6 +30,7 @@ pub(super) fn start(
     store: Store,
     records: &Records,
     data: &Path,
+    known: Known,
 ) -> AbortOnDropHandle<()> {
     let archive = records.archive.as_ref().map(|path| path.as_path().to_owned());
     let upkeep = Upkeep {
@@ -37,6 +39,7 @@ pub(super) fn start(
         records: records.clone(),
         archive: archive.unwrap_or_else(|| data.join(archive::FOLDER)),
         kept: Generation(0),
+        known,
     };
     AbortOnDropHandle::new(tokio::spawn(upkeep.run()))
 }
@@ -48,6 +51,7 @@ struct Upkeep {
     archive: PathBuf,
     /// The last generation whose definitions were kept.
     kept: Generation,
+    known: Known,
 }
 
 impl Upkeep {
@@ -84,6 +88,7 @@ impl Upkeep {
     async fn keep_lineage(&mut self) {
         let generation = self.gateway.catalogue().generation();
         if generation != self.kept && self.gateway.keep_lineage().await.is_ok() {
+            self.known.keep(&self.gateway.listed().await);
             self.kept = generation;
         }
     }

@@ -105,6 +105,8 @@ pub enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Try every upstream, and show what it says and what is wrong with it
+    Doctor,
     /// Load a recorded session, or make a brief of it
     Session {
         #[command(subcommand)]

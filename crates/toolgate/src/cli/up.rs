@@ -68,6 +68,7 @@ pub(super) fn mcp(config: &Config, gate: &Gate) -> Mcp {
     Mcp {
         gateway: Arc::clone(&gate.gateway),
         doorkeeper: Arc::new(gate.doorkeeper.clone()),
+        parked: Arc::default(),
         server: Arc::new(ServerInfo {
             name: config.name.as_str().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -131,6 +131,17 @@ pub enum Drift {
     Ignore,
 }
 
+/// What a start needs of its upstreams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StartupMode {
+    /// All of them must answer.
+    Strict,
+    /// Those that answer are served, and the others as soon as they do.
+    #[default]
+    Degraded,
+}
+
 /// How much is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]

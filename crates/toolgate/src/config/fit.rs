@@ -23,6 +23,8 @@ pub(super) fn fit(entry: Entry) -> Result<Upstream, Vec<Complaint>> {
         timeout: entry.timeout_ms.map(Duration::from_millis),
         protocol: entry.protocol.unwrap_or_default(),
         enabled: entry.enabled.unwrap_or(true),
+        required: entry.required.unwrap_or_default(),
+        idle_stop: entry.idle_stop_ms.map(Duration::from_millis),
         include: entry.include.clone(),
         exclude: entry.exclude.clone().unwrap_or_default(),
         output: OutputRules {
@@ -57,11 +59,12 @@ fn kind_of(entry: &Entry) -> Result<Kind, Complaint> {
 
 fn strangers(entry: &Entry, kind: Kind) -> Vec<Complaint> {
     use Kind::{Cassette, Http, OpenApi, Sse, Stdio, Stub};
-    let table: [(&'static str, bool, &[Kind]); 10] = [
+    let table: [(&'static str, bool, &[Kind]); 11] = [
         ("command", entry.command.is_some(), &[Stdio]),
         ("args", entry.args.is_some(), &[Stdio]),
         ("env", entry.env.is_some(), &[Stdio]),
         ("cwd", entry.cwd.is_some(), &[Stdio]),
+        ("idle_stop_ms", entry.idle_stop_ms.is_some(), &[Stdio]),
         ("url", entry.url.is_some(), &[Http, Sse]),
         ("headers", entry.headers.is_some(), &[Http, Sse, OpenApi]),
         ("tools", entry.tools.is_some(), &[Stub]),

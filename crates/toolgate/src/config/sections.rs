@@ -5,7 +5,7 @@ use model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{OutputSchema, Reads, RequireStructured, Sanitise, Unset};
+use super::choices::{OutputSchema, Reads, RequireStructured, Sanitise, StartupMode, Unset};
 use super::text::{ConfigPath, Hidden, Text};
 
 /// Who may speak to Toolgate over HTTP.
@@ -224,6 +224,26 @@ impl Default for Records {
             keep_mb: None,
             archive: None,
         }
+    }
+}
+
+/// What a start needs of its upstreams.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Startup {
+    /// Whether every upstream must answer.
+    pub mode: StartupMode,
+    /// How many upstreams must answer, whichever they are.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub min_healthy: usize,
+    /// How long a start waits for upstreams it knows nothing of yet; then they go on beside serving.
+    #[schemars(range(min = 0, max = 600_000))]
+    pub wait_ms: u64,
+}
+
+impl Default for Startup {
+    fn default() -> Self {
+        Self { mode: StartupMode::default(), min_healthy: 0, wait_ms: 10_000 }
     }
 }
 

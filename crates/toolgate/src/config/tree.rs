@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
-    Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results, Search,
+    Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results,
+    Search, Startup,
 };
 use super::shown::{Browse, Exposure};
 use super::text::{ConfigPath, Hidden, Text};
@@ -58,6 +59,8 @@ pub struct Config {
     pub upstreams: BTreeMap<UpstreamName, Upstream>,
     /// A file of Cedar policies.
     pub policy: Option<ConfigPath>,
+    /// What a start needs of its upstreams.
+    pub startup: Startup,
     /// Who may speak to Toolgate over HTTP.
     pub auth: Auth,
     /// How much, how often and how long.
@@ -114,6 +117,7 @@ impl Default for Config {
             catalog: None,
             upstreams: BTreeMap::new(),
             policy: None,
+            startup: Startup::default(),
             auth: Auth::default(),
             limits: Limits::default(),
             exposure: Exposure::default(),

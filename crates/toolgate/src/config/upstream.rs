@@ -21,6 +21,10 @@ pub struct Upstream {
     pub timeout: Option<Duration>,
     pub protocol: Protocol,
     pub enabled: bool,
+    /// The gate does not start without it.
+    pub required: bool,
+    /// stdio: stopped after this long without use.
+    pub idle_stop: Option<Duration>,
     /// Only these tools; `None` means all.
     pub include: Option<Vec<Text>>,
     /// Never these tools.
@@ -89,6 +93,8 @@ impl Upstream {
             timeout: None,
             protocol: Protocol::Auto,
             enabled: true,
+            required: false,
+            idle_stop: None,
             include: None,
             exclude: Vec::new(),
             output: OutputRules::default(),
@@ -165,6 +171,11 @@ pub(super) struct Entry {
     pub(super) protocol: Option<Protocol>,
     /// Off keeps the entry but not its tools. Default: on.
     pub(super) enabled: Option<bool>,
+    /// On: the gate does not start without it. Default: off.
+    pub(super) required: Option<bool>,
+    /// stdio: stopped after this long without use; the next call starts it again. Left out, never.
+    #[schemars(range(min = 1_000, max = 86_400_000))]
+    pub(super) idle_stop_ms: Option<u64>,
     /// Only these tools: exact names, or patterns with `*` and `?`.
     pub(super) include: Option<Vec<Text>>,
     /// Never these tools, whatever `include` says.

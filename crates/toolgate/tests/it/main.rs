@@ -21,6 +21,7 @@ mod peer;
 mod rmcp_peer;
 mod shown;
 mod stopping;
+mod supervision;
 mod tidy;
 mod transports;
 mod web;

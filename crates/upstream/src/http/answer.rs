@@ -134,6 +134,7 @@ pub(super) fn refused(status: StatusCode) -> Fault {
         _ => Code::UpstreamError,
     };
     Fault::new(code, format!("the upstream answered with status {}", status.as_u16()))
+        .with("status", status.as_u16())
 }
 
 pub(super) fn content_type(response: &Response<Incoming>) -> &str {

@@ -60,6 +60,29 @@ impl Net {
         self.send(Method::POST, headers, Bytes::from(frame)).await
     }
 
+    pub(super) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The same at an address that the server has named.
+    pub(super) async fn post_at(
+        &self,
+        to: &Uri,
+        frame: Vec<u8>,
+    ) -> Result<Response<Incoming>, Fault> {
+        self.send_to(to, Method::POST, &HeaderMap::new(), Bytes::from(frame)).await
+    }
+
+    pub(super) fn tell_soon_at(self: &Arc<Self>, to: Uri, frame: Vec<u8>) {
+        let net = Arc::clone(self);
+        tokio::spawn(async move {
+            let told = tokio::time::timeout(limits::STOP_GRACE, net.post_at(&to, frame)).await;
+            if !matches!(told, Ok(Ok(_))) {
+                tracing::debug!("a message could not be delivered");
+            }
+        });
+    }
+
     /// Opens the stream on which a server speaks unasked.
     pub(super) async fn get(&self, headers: &HeaderMap) -> Result<Response<Incoming>, Fault> {
         self.send(Method::GET, headers, Bytes::new()).await
@@ -92,9 +115,19 @@ impl Net {
         headers: &HeaderMap,
         body: Bytes,
     ) -> Result<Response<Incoming>, Fault> {
+        self.send_to(&self.uri, method, headers, body).await
+    }
+
+    async fn send_to(
+        &self,
+        to: &Uri,
+        method: Method,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Fault> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = self.uri.clone();
+        *request.uri_mut() = to.clone();
         *request.headers_mut() = self.headers.clone();
         request
             .headers_mut()

@@ -1,5 +1,7 @@
 //! Everything a server lists, page by page.
 
+use std::time::Duration;
+
 use model::{Code, Fault, Listed};
 use serde_json::{Map, Value};
 
@@ -18,7 +20,10 @@ pub(super) async fn offer(wire: &impl Wire, greeting: &Greeting) -> Result<Offer
     };
     for what in lists(&greeting.capabilities) {
         let items = match (all(wire, what).await, what) {
-            (Ok(items), _) => items,
+            (Ok((items, ttl)), _) => {
+                offer.ttl = offer.ttl.into_iter().chain(ttl).min();
+                items
+            }
             (Err(fault), Listed::Tools) if !is_unknown_method(&fault) => return Err(fault),
             (Err(fault), _) => {
                 tracing::info!(%fault, list = what.method(), "an upstream did not list");
@@ -36,16 +41,21 @@ pub(super) async fn offer(wire: &impl Wire, greeting: &Greeting) -> Result<Offer
     Ok(offer)
 }
 
-async fn all(wire: &impl Wire, what: Listed) -> Result<Vec<Value>, Fault> {
+/// All items, and how long they hold if the server says so; nought means that it does not say.
+async fn all(wire: &impl Wire, what: Listed) -> Result<(Vec<Value>, Option<Duration>), Fault> {
+    let mut ttl_ms: Option<u64> = None;
     let mut pages = Pages::new(what);
     while let Some(cursor) = pages.wanted() {
         let mut params = Map::new();
         if let Some(cursor) = cursor {
             params.insert("cursor".into(), cursor.into());
         }
-        pages.take(wire.ask(Asking::own(what.method(), params)).await?.value)?;
+        let page = wire.ask(&Asking::own(what.method(), params)).await?.value;
+        let said = page.get("ttlMs").and_then(Value::as_u64).filter(|ttl_ms| *ttl_ms > 0);
+        ttl_ms = ttl_ms.into_iter().chain(said).min();
+        pages.take(page)?;
     }
-    Ok(pages.items)
+    Ok((pages.items, ttl_ms.map(Duration::from_millis)))
 }
 
 /// A server with prompts alone need not know `tools/list`.

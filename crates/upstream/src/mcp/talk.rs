@@ -7,14 +7,20 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::connector::{Bell, Ring};
-use crate::errand::{Errand, Listener, News, Progress, Question};
+use crate::errand::{Errand, Listener, News, Paused, Progress, Question};
 
 /// What follows from a message that is no answer to a request of ours.
 pub(crate) enum Heard {
     /// Nothing more to do.
     Done,
     /// The server waits; send it what comes of this.
-    Asked { id: Id, method: String, answer: oneshot::Receiver<Result<Value, WireError>> },
+    Asked {
+        id: Id,
+        method: String,
+        answer: oneshot::Receiver<Result<Value, WireError>>,
+        /// Until then the time of the call stands still.
+        asking: Option<Paused>,
+    },
     /// The server waits and nobody will answer.
     Unanswered { id: Id, method: String },
 }
@@ -43,7 +49,7 @@ pub(crate) async fn reply(heard: Heard) -> Option<Vec<u8>> {
     match heard {
         Heard::Done => None,
         Heard::Unanswered { id, method } => Some(peer::reply(&id, &peer::unanswered(&method))),
-        Heard::Asked { id, method, answer } => {
+        Heard::Asked { id, method, answer, asking } => {
             let outcome = match answer.await {
                 Ok(Ok(result)) => Ok(result),
                 Ok(Err(error)) => {
@@ -51,20 +57,22 @@ pub(crate) async fn reply(heard: Heard) -> Option<Vec<u8>> {
                 }
                 Err(_nobody) => peer::unanswered(&method),
             };
+            drop(asking);
             Some(peer::reply(&id, &outcome))
         }
     }
 }
 
 fn question(id: Id, method: String, params: Map<String, Value>, errand: Option<&Errand>) -> Heard {
-    let taken = errand.filter(|errand| errand.client.takes(&method));
+    let taken = errand.filter(|errand| errand.client.can_answer(&method, &params));
     let Some(listener) = taken.and_then(|errand| errand.news.as_ref()) else {
         return Heard::Unanswered { id, method };
     };
     let (reply, answer) = oneshot::channel();
     let question = Question { method: method.clone(), params, reply };
+    let asking = errand.map(|errand| errand.time.pause());
     if listener.tell(News::Question(question)) {
-        Heard::Asked { id, method, answer }
+        Heard::Asked { id, method, answer, asking }
     } else {
         Heard::Unanswered { id, method }
     }

@@ -100,7 +100,7 @@ pub trait Wire: Send + Sync + std::fmt::Debug + 'static {
     async fn greet(&self) -> Result<Arc<Greeting>, Fault>;
 
     /// Sends one request and waits for its result. Losing the future cancels the request.
-    async fn ask(&self, asking: Asking<'_>) -> Result<Reply, Fault>;
+    async fn ask(&self, asking: &Asking<'_>) -> Result<Reply, Fault>;
 
     /// Wants news of one resource, or no longer.
     async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault>;
@@ -108,6 +108,16 @@ pub trait Wire: Send + Sync + std::fmt::Debug + 'static {
     fn attach(&self, bell: Bell);
 
     fn host(&self) -> Option<&str> {
+        None
+    }
+
+    /// The last it wrote on standard error, where it has one.
+    fn said(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The revision spoken, once that is known.
+    fn revision(&self) -> Option<Revision> {
         None
     }
 

@@ -128,7 +128,7 @@ async fn visit(
 async fn single(shared: &Shared, mut visit: Visit, request: Asked) -> Result<Response, Refusal> {
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let client =
-            Client { capabilities: capabilities.clone(), info: info.clone(), log_level: None };
+            Client { capabilities: capabilities.clone(), info: info.clone(), ..Client::default() };
         visit.introduce(asked_version, client);
         return begin(shared, visit, request).await;
     }

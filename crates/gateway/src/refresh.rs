@@ -1,0 +1,291 @@
+//! What upstreams offer, as last heard, and the catalogue made of it: swapped whole, while calls
+//! under way keep the one they began with.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use catalog::drift::DRIFT_RULE;
+use catalog::{Extras, Source};
+use model::{Code, Fault, Finding, Generation, Listed, UpstreamName};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use upstream::{Offer, limits};
+
+use crate::gateway::{Current, Gateway, choice};
+use crate::pins;
+
+/// What a refresh found: how many tools there are, and which upstreams did not answer.
+#[derive(Debug)]
+pub struct Refreshed {
+    pub generation: Generation,
+    pub tools: usize,
+    pub failures: Vec<(UpstreamName, Fault)>,
+}
+
+/// How it stands with one upstream.
+#[derive(Clone, Debug)]
+pub struct Health {
+    pub name: UpstreamName,
+    pub state: State,
+    pub tools: usize,
+    /// Why it could not be asked, the last time it was.
+    pub fault: Option<Fault>,
+    /// Calls in a row that found nobody.
+    pub failures: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It listed what it has.
+    Fresh,
+    /// What is shown is what it listed before; it has not answered since.
+    Stale,
+    /// Nothing is known of it.
+    Missing,
+}
+
+/// What is known of each upstream.
+#[derive(Debug, Default)]
+pub(crate) struct Offers(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The number of the last generation.
+    last: u64,
+    /// Of the pins the last generation was held against.
+    pins_mark: (i64, i64),
+    offers: BTreeMap<UpstreamName, Heard>,
+    faults: BTreeMap<UpstreamName, Fault>,
+}
+
+#[derive(Debug)]
+struct Heard {
+    offer: Remembered,
+    stale: bool,
+}
+
+/// An offer while nobody looks at it. Tools are the bulk of it, and text is a quarter of the size
+/// of values.
+#[derive(Debug, Default, PartialEq)]
+struct Remembered {
+    tools: String,
+    count: usize,
+    rest: Offer,
+}
+
+impl Remembered {
+    fn new(mut offer: Offer) -> Self {
+        let tools = std::mem::take(&mut offer.tools);
+        Self { count: tools.len(), tools: Value::Array(tools).to_string(), rest: offer }
+    }
+
+    fn recall(&self) -> Offer {
+        // INVARIANT: written by `new` from values.
+        Offer { tools: serde_json::from_str(&self.tools).unwrap_or_default(), ..self.rest.clone() }
+    }
+}
+
+impl Gateway {
+    /// Asks every upstream for its tools and swaps the catalogue whole (CW-76).
+    ///
+    /// Calls under way keep the generation they began with.
+    pub async fn refresh(&self) -> Refreshed {
+        let lists = self.upstreams.list().await;
+        let mut known = self.offers.0.lock().await;
+        known.offers.clear();
+        known.faults.clear();
+        for (name, list) in lists {
+            known.take(name, list);
+        }
+        let (generation, tools, unchecked) = self.swap(&mut known).await;
+        let failures = known.failures().into_iter().chain(unchecked).collect();
+        drop(known);
+        self.learn_of(self.catalogue()).await;
+        Refreshed { generation, tools, failures }
+    }
+
+    /// Fills the catalogue at the start: with `last_good` copies, marked stale, of upstreams that
+    /// need not be waited for, and with what all others list within `patience`. As long as there is
+    /// no tool at all, there is more patience.
+    ///
+    /// [`Gateway::watch`] asks those that are stale or missing then.
+    pub async fn begin(
+        &self,
+        last_good: BTreeMap<UpstreamName, Offer>,
+        patience: Duration,
+    ) -> Refreshed {
+        let unknown: Vec<UpstreamName> =
+            self.upstreams.names().filter(|name| !last_good.contains_key(*name)).cloned().collect();
+        let mut known = self.offers.0.lock().await;
+        for (name, offer) in last_good {
+            known.offers.insert(name, Heard { offer: Remembered::new(offer), stale: true });
+        }
+        let began = Instant::now();
+        let mut asking = self.upstreams.ask_each(unknown.iter());
+        loop {
+            let nothing = known.offers.values().all(|heard| heard.offer.count == 0);
+            let until = if nothing { limits::START_TIMEOUT + patience } else { patience };
+            match tokio::time::timeout_at(began + until, asking.join_next()).await {
+                Ok(None) | Err(_) => break,
+                Ok(Some(Ok((name, list)))) => known.take(name, list),
+                Ok(Some(Err(error))) => tracing::error!(%error, "asking an upstream broke off"),
+            }
+        }
+        for name in unknown {
+            if !known.offers.contains_key(&name) && !known.faults.contains_key(&name) {
+                let message = "it has not answered yet; its tools appear as soon as it does";
+                known.faults.insert(name, Fault::new(Code::UpstreamTimeout, message));
+            }
+        }
+        let (generation, tools, unchecked) = self.swap(&mut known).await;
+        let failures = known.failures().into_iter().chain(unchecked).collect();
+        drop(known);
+        self.learn_of(self.catalogue()).await;
+        Refreshed { generation, tools, failures }
+    }
+
+    /// Asks one upstream again and swaps the catalogue if it says something new; if it fails, what
+    /// it listed before stays. Says which lists have changed, and how long this holds.
+    pub(crate) async fn refresh_one(
+        &self,
+        name: &UpstreamName,
+    ) -> Result<(Vec<Listed>, Option<Duration>), Fault> {
+        // Asked before anything is locked: one that hangs must not keep the others waiting.
+        let list = self.upstreams.list_one(name).await.map(Remembered::new);
+        let mut known = self.offers.0.lock().await;
+        let ttl = list.as_ref().ok().and_then(|offer| offer.rest.ttl);
+        let outcome = list.as_ref().map(|offer| differences(known.offers.get(name), offer));
+        let outcome = outcome.map_err(Clone::clone);
+        known.remember(name.clone(), list);
+        let differ = outcome?;
+        if !differ.is_empty() {
+            self.swap(&mut known).await;
+            drop(known);
+            self.learn_of(self.catalogue()).await;
+        }
+        Ok((differ, ttl))
+    }
+
+    /// Lets tools go that were held back and have been accepted since.
+    pub async fn release_accepted(&self) -> Result<(), Fault> {
+        let drifted = |finding: &Finding| finding.rule == DRIFT_RULE;
+        let catalogue = self.catalogue();
+        if !catalogue.entries().iter().any(|tool| tool.quarantined().is_some_and(drifted)) {
+            return Ok(());
+        }
+        let mut known = self.offers.0.lock().await;
+        if self.store.pins_mark().await? != known.pins_mark {
+            self.swap(&mut known).await;
+            drop(known);
+            self.learn_of(self.catalogue()).await;
+        }
+        Ok(())
+    }
+
+    /// How it stands with each upstream.
+    pub async fn health(&self) -> Vec<Health> {
+        let known = self.offers.0.lock().await;
+        let one = |name: &UpstreamName| {
+            let heard = known.offers.get(name);
+            Health {
+                name: name.clone(),
+                state: match heard {
+                    None => State::Missing,
+                    Some(heard) if heard.stale => State::Stale,
+                    Some(_) => State::Fresh,
+                },
+                tools: heard.map_or(0, |heard| heard.offer.count),
+                fault: known.faults.get(name).cloned(),
+                failures: self.upstreams.member(name).map_or(0, |m| m.breaker.failures()),
+            }
+        };
+        self.upstreams.names().map(one).collect()
+    }
+
+    /// What each upstream has listed itself since the start, to be shown at the next one.
+    pub async fn listed(&self) -> BTreeMap<UpstreamName, Offer> {
+        let known = self.offers.0.lock().await;
+        let fresh = known.offers.iter().filter(|(_, heard)| !heard.stale);
+        fresh.map(|(name, heard)| (name.clone(), heard.offer.recall())).collect()
+    }
+
+    /// Swaps the catalogue for one made of the offers; tells of upstreams left out unchecked.
+    async fn swap(&self, known: &mut Known) -> (Generation, usize, Vec<(UpstreamName, Fault)>) {
+        known.last += 1;
+        let generation = Generation(known.last);
+        let offers = known.offers.iter();
+        let mut sources: Vec<Source> =
+            offers.map(|(name, heard)| self.source(name, heard.offer.recall())).collect();
+        let held = pins::hold(self, &mut sources).await;
+        known.pins_mark = self.store.pins_mark().await.unwrap_or_default();
+        let former = self.catalogue();
+        let catalogue = former.rebuild_holding(generation, sources, self.naming, held.tools);
+        let tools = catalogue.entries().len();
+        let choice = choice(&self.settings, &catalogue);
+        let current = Current { catalogue: Arc::new(catalogue), choice };
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        (generation, tools, held.failures)
+    }
+
+    fn source(&self, name: &UpstreamName, offer: Offer) -> Source {
+        let member = self.upstreams.member(name);
+        Source {
+            protocol: member.map_or("custom", |member| member.connector.protocol()),
+            namespace: self.namespaces.get(name).cloned(),
+            manifest: self.manifests.get(name).map(Arc::clone),
+            upstream: name.clone(),
+            definitions: offer.tools,
+            extras: Extras {
+                resources: offer.resources,
+                templates: offer.templates,
+                prompts: offer.prompts,
+                capabilities: offer.capabilities,
+                instructions: offer.instructions,
+            },
+        }
+    }
+}
+
+impl Known {
+    fn take(&mut self, name: UpstreamName, list: Result<Offer, Fault>) {
+        self.remember(name, list.map(Remembered::new));
+    }
+
+    /// A list that could not be had leaves the former one in place, marked.
+    fn remember(&mut self, name: UpstreamName, list: Result<Remembered, Fault>) {
+        match list {
+            Ok(offer) => {
+                self.faults.remove(&name);
+                self.offers.insert(name, Heard { offer, stale: false });
+            }
+            Err(fault) => {
+                if let Some(heard) = self.offers.get_mut(&name) {
+                    heard.stale = true;
+                }
+                self.faults.insert(name, fault);
+            }
+        }
+    }
+
+    fn failures(&self) -> Vec<(UpstreamName, Fault)> {
+        self.faults.iter().map(|(name, fault)| (name.clone(), fault.clone())).collect()
+    }
+}
+
+/// Which lists are not what they were. What else an upstream says of itself counts as its tools.
+fn differences(former: Option<&Heard>, offer: &Remembered) -> Vec<Listed> {
+    let none = Remembered::default();
+    let former_offer = former.map_or(&none, |former| &former.offer);
+    let (was, is) = (&former_offer.rest, &offer.rest);
+    let about = was.capabilities != is.capabilities || was.instructions != is.instructions;
+    [
+        (Listed::Tools, former.is_none() || about || former_offer.tools != offer.tools),
+        (Listed::Prompts, was.prompts != is.prompts),
+        (Listed::Resources, was.resources != is.resources || was.templates != is.templates),
+    ]
+    .into_iter()
+    .filter_map(|(what, differs)| differs.then_some(what))
+    .collect()
+}

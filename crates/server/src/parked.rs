@@ -1,0 +1,163 @@
+//! Calls that wait for what their upstream asked, between two requests of a client that cannot be
+//! asked while it waits (2026-07-28).
+//!
+//! The state the client gets is a random name and nothing more: what it stands for stays here, bound
+//! to who asked and what for, counts once, and is given up after a while.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use gateway::{CallRequest, Done, News, Question};
+use model::{Caller, Code, Fault, SessionId, canonical};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits;
+
+/// States of ours begin like this; others belong to upstreams.
+const PREFIX: &str = "toolgate-1.";
+
+/// A call being made.
+pub(crate) type Making = Pin<Box<dyn Future<Output = Result<Done, Fault>> + Send>>;
+
+/// A call and how to follow it.
+pub(crate) struct UnderWay {
+    pub(crate) making: Making,
+    pub(crate) heard: mpsc::Receiver<News>,
+    pub(crate) cancel: CancellationToken,
+    /// Who asked what, in a hash.
+    pub(crate) bound_to: String,
+}
+
+#[derive(Debug, Default)]
+pub struct Parked {
+    calls: Mutex<HashMap<String, Waiting>>,
+}
+
+struct Waiting {
+    call: UnderWay,
+    owner: String,
+    questions: Vec<(String, Question)>,
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waiting").field("owner", &self.owner).finish_non_exhaustive()
+    }
+}
+
+/// What a request says about a round before it.
+pub(crate) struct Resumed {
+    state: String,
+    responses: Map<String, Value>,
+}
+
+impl Resumed {
+    /// Takes a state of ours, and what comes with it, out of a request.
+    pub(crate) fn take(request: &mut CallRequest) -> Option<Self> {
+        let state = request.params.get("requestState").and_then(Value::as_str)?;
+        let state = state.strip_prefix(PREFIX)?.to_owned();
+        request.params.shift_remove("requestState");
+        let responses = match request.params.shift_remove("inputResponses") {
+            Some(Value::Object(responses)) => responses,
+            _ => Map::new(),
+        };
+        Some(Self { state, responses })
+    }
+}
+
+impl Parked {
+    /// Puts a call aside until its questions are answered; what the client is told of it.
+    pub(crate) fn park(
+        self: &Arc<Self>,
+        call: UnderWay,
+        caller: &Caller,
+        questions: Vec<Question>,
+    ) -> Result<Map<String, Value>, Fault> {
+        let mut requests = Map::new();
+        let mut kept = Vec::new();
+        for (at, question) in questions.into_iter().enumerate() {
+            let key = format!("question-{}", at + 1);
+            let mut params = question.params.get().clone();
+            // 2026-07-28 has no use for it.
+            params.shift_remove("elicitationId");
+            requests.insert(key.clone(), json!({"method": question.method, "params": params}));
+            kept.push((key, question));
+        }
+        let state = SessionId::random().to_string();
+        let owner = owner(caller);
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mine = calls.values().filter(|waiting| waiting.owner == owner).count();
+        if calls.len() >= limits::PARKED_MAX || mine >= limits::PARKED_PER_PRINCIPAL_MAX {
+            let message = "too many calls wait for an answer of their client";
+            return Err(Fault::new(Code::RateLimited, message));
+        }
+        calls.insert(state.clone(), Waiting { call, owner, questions: kept });
+        drop(calls);
+        tokio::spawn(give_up(Arc::downgrade(self), state.clone()));
+        Ok(Map::from_iter([
+            ("resultType".to_owned(), "input_required".into()),
+            ("inputRequests".to_owned(), requests.into()),
+            ("requestState".to_owned(), format!("{PREFIX}{state}").into()),
+        ]))
+    }
+
+    /// The call that waits under this state, with its questions answered. It counts once.
+    pub(crate) fn resume(
+        &self,
+        resumed: Resumed,
+        caller: &Caller,
+        bound_to: &str,
+    ) -> Result<UnderWay, Fault> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = calls.get(&resumed.state);
+        let mine = known.is_some_and(|waiting| {
+            waiting.owner == owner(caller) && waiting.call.bound_to == bound_to
+        });
+        let waiting = if mine { calls.remove(&resumed.state) } else { None };
+        drop(calls);
+        let Some(Waiting { call, questions, .. }) = waiting else { return Err(unknown()) };
+        let mut responses = resumed.responses;
+        for (key, question) in questions {
+            // Unanswered, it is dropped, and the upstream hears that nobody answers.
+            if let Some(response) = responses.shift_remove(&key)
+                && question.reply.send(Ok(response)).is_err()
+            {
+                tracing::debug!("an upstream no longer waits for its answer");
+            }
+        }
+        Ok(call)
+    }
+}
+
+/// Who asked what: another caller, another request, another call.
+pub(crate) fn bound_to(request: &CallRequest) -> String {
+    let parts = json!([request.method.as_str(), request.name, request.args]);
+    canonical::hash(&parts)
+}
+
+/// A client that does not come back: the upstream hears that nobody answers, and the call ends.
+async fn give_up(parked: Weak<Parked>, state: String) {
+    tokio::time::sleep(limits::PARKED_TIME).await;
+    let Some(parked) = parked.upgrade() else { return };
+    let waiting = parked.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&state);
+    if let Some(Waiting { call, questions, .. }) = waiting {
+        drop(questions);
+        drop(call.heard);
+        if let Err(fault) = call.making.await {
+            tracing::debug!(%fault, "a call nobody came back for");
+        }
+    }
+}
+
+fn owner(caller: &Caller) -> String {
+    let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
+    format!("{tenant}/{}", caller.principal)
+}
+
+fn unknown() -> Fault {
+    let message = "this `requestState` is unknown, used, expired or of another request; call again without it";
+    Fault::new(Code::ArgsInvalid, message)
+}

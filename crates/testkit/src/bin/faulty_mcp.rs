@@ -1,0 +1,124 @@
+//! A server over stdio that commits one fault for as long as a file is there.
+//!
+//!     faulty_mcp FAULT FILE
+
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio, exit};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolgate_testkit::faulty::{self, Wrong};
+use toolgate_testkit::mcp::{self, Reaction};
+
+fn main() -> io::Result<()> {
+    let mut args = std::env::args().skip(1);
+    let fault = args.next().unwrap_or_default();
+    let flag = PathBuf::from(args.next().unwrap_or_default());
+    let faulty = || flag.exists();
+    if fault == "crash at start" && faulty() {
+        exit(3);
+    }
+    for line in io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line?)?;
+        if faulty() {
+            fall(&fault, &message)?;
+            if let Some(wrong) = faulty::wrong(&fault, &message) {
+                commit(wrong, &faulty)?;
+                continue;
+            }
+        }
+        let mut out = io::stdout().lock();
+        for reaction in mcp::react(&message) {
+            if let Reaction::Send(answer) = reaction {
+                writeln!(out, "{answer}")?;
+            }
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Faults of a process rather than of its words.
+fn fall(fault: &str, message: &Value) -> io::Result<()> {
+    let method = message["method"].as_str().unwrap_or_default();
+    match (fault, method) {
+        ("crash at greeting", "initialize" | "server/discover")
+        | ("crash at list", "tools/list")
+        | ("crash at call", "tools/call") => exit(3),
+        ("exit 0", "tools/call") => exit(0),
+        ("exit 1", "tools/call") => exit(1),
+        ("segfault", "tools/call") => {
+            let me = std::process::id().to_string();
+            // The first is caught by Rust's own handler, which then steps aside.
+            let twice = "kill -SEGV \"$0\"; kill -SEGV \"$0\"";
+            Command::new("sh").args(["-c", twice, &me]).status()?;
+            stuck();
+        }
+        ("hang for ever", "tools/call") => {
+            stuck();
+        }
+        ("grandchild", "tools/call") => {
+            Command::new("setsid")
+                .args(["sleep", "3600"])
+                .stdin(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()?;
+            exit(1);
+        }
+        ("stdout noise", _) => {
+            let mut out = io::stdout().lock();
+            for number in 0..10_000 {
+                writeln!(out, "[info] starting worker {number} \u{1b}[32mok\u{1b}[0m")?;
+            }
+        }
+        ("stderr flood", "tools/call") => {
+            let line = vec![b'e'; 1 << 16];
+            for _ in 0..400 {
+                io::stderr().write_all(&line)?;
+            }
+            io::stderr().write_all(b"\n")?;
+        }
+        ("list storm", "tools/call") => {
+            let mut out = io::stdout().lock();
+            let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+            for _ in 0..5_000 {
+                writeln!(out, "{changed}")?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Does not even look whether its fault is over.
+fn stuck() {
+    loop {
+        std::thread::park();
+    }
+}
+
+fn commit(wrong: Wrong, faulty: &dyn Fn() -> bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match wrong {
+        Wrong::Nothing => {}
+        Wrong::Bytes(bytes) => out.write_all(&bytes)?,
+        Wrong::Flood(byte, count) => {
+            let chunk = vec![byte; count.min(1 << 16)];
+            for _ in 0..count.div_ceil(chunk.len()) {
+                out.write_all(&chunk)?;
+            }
+            out.write_all(b"\n")?;
+        }
+        Wrong::Trickle(bytes) => {
+            for byte in bytes {
+                out.write_all(&[byte])?;
+                out.flush()?;
+                if faulty() {
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+            }
+        }
+    }
+    out.flush()
+}

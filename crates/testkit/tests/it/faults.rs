@@ -1,0 +1,191 @@
+//! A table of everything a server can do wrong. Whatever it is: the other upstreams see nothing of
+//! it, memory stays where it was, the faulty one is served again soon after its fault is over, and
+//! nothing is left behind.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use auth::Credentials;
+use gateway::CallRequest;
+use serde_json::json;
+use toolgate_testkit::faulty::{ANYWHERE, ON_A_PIPE, OVER_HTTP};
+use toolgate_testkit::{FaultyHttp, Recorder, Script, TestGateway, World};
+use upstream::http::Http;
+use upstream::mcp::Age;
+use upstream::stdio::{Config, Stdio};
+
+use crate::code;
+
+/// How much memory a fault may cost, and how long its end may take to show.
+const GROWTH_MAX: u64 = 16 << 20;
+const RECOVERY_MAX: Duration = Duration::from_secs(5);
+/// How long a call waits for a faulty server.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A server that can be told to err.
+enum Bad {
+    Pipe(tempfile::TempDir),
+    Http(FaultyHttp),
+}
+
+impl Bad {
+    fn err(&self, faulty: bool) {
+        match self {
+            Self::Pipe(home) if faulty => std::fs::write(home.path().join("flag"), "").unwrap(),
+            Self::Pipe(home) => std::fs::remove_file(home.path().join("flag")).unwrap(),
+            Self::Http(server) => server.err(faulty),
+        }
+    }
+}
+
+fn gate(upstream: impl upstream::Connector + 'static) -> TestGateway {
+    let good = Recorder::one("peek", Script::Echo);
+    TestGateway::new().upstream("bad", upstream).upstream("good", good)
+}
+
+async fn on_a_pipe(fault: &'static str) -> (World, Bad) {
+    let home = tempfile::tempdir().unwrap();
+    let flag = home.path().join("flag").display().to_string();
+    let args = vec![fault.to_owned(), flag];
+    let config = Config { args, ..Config::new(env!("CARGO_BIN_EXE_faulty_mcp")) };
+    (gate(Stdio::new(config)).start().await, Bad::Pipe(home))
+}
+
+async fn over_http(fault: &'static str) -> (World, Bad) {
+    let server = FaultyHttp::start(fault).await;
+    let http = Http::new(&server.url, &Credentials::default(), Age::Auto).unwrap();
+    (gate(http).start().await, Bad::Http(server))
+}
+
+/// CW-82: the same table for every kind of upstream.
+async fn check(fault: &'static str, world: World, bad: Bad) {
+    assert!(world.refreshed.failures.is_empty(), "{fault}: {:?}", world.refreshed.failures);
+    let watching = Arc::clone(&world.gateway);
+    let watching = tokio::spawn(async move { watching.watch().await });
+    assert_eq!(code(&call_bad(&world).await), None, "{fault}");
+    let before = (memory(), descriptors());
+    bad.err(true);
+    for _ in 0..5 {
+        call_bad(&world).await;
+        assert_eq!(code(&world.call("peek", json!({})).await), None, "{fault}");
+    }
+    let grown = memory().saturating_sub(before.0);
+    assert!(!is_alone() || grown <= GROWTH_MAX, "{fault}: {} MiB more", grown >> 20);
+    bad.err(false);
+    let over = Instant::now();
+    while code(&call_bad(&world).await).is_some() {
+        assert!(over.elapsed() <= RECOVERY_MAX, "{fault}: not back after {:?}", over.elapsed());
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(code(&world.call("peek", json!({})).await), None, "{fault}");
+    world.gateway.close(Duration::from_secs(1)).await;
+    watching.await.unwrap();
+    drop((world, bad));
+    if is_alone() {
+        nothing_is_left(fault, before.1).await;
+    }
+}
+
+async fn call_bad(world: &World) -> gateway::Done {
+    let request = World::request("echo", json!({"n": 1}));
+    world.send(CallRequest { timeout: Some(PATIENCE), ..request }).await
+}
+
+async fn nothing_is_left(fault: &str, descriptors_before: usize) {
+    let since = Instant::now();
+    while !children().is_empty() || descriptors() > descriptors_before {
+        let left = (children(), descriptors(), descriptors_before);
+        assert!(since.elapsed() < RECOVERY_MAX, "{fault}: left behind: {left:?}");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Whether this test has a process of its own, as under nextest; else others' memory is counted too.
+fn is_alone() -> bool {
+    std::env::var_os("NEXTEST").is_some()
+}
+
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    let kib = line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
+    kib.unwrap_or_default() << 10
+}
+
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}
+
+/// Processes of ours, and those that carry our mark wherever they went.
+fn children() -> Vec<String> {
+    let me = format!("TOOLGATE_CHILD={}-", std::process::id());
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let marked = |path: &Path| {
+        let environ = std::fs::read(path.join("environ")).unwrap_or_default();
+        environ.split(|byte| *byte == 0).any(|entry| entry.starts_with(me.as_bytes()))
+    };
+    let found = all.filter(|process| marked(&process.path()));
+    found.map(|process| process.path().display().to_string()).collect()
+}
+
+macro_rules! faults {
+    ($($name:ident: $fault:literal, $($over:ident),+;)*) => {
+        $(mod $name { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $over() {
+                let (world, bad) = super::$over($fault).await;
+                super::check($fault, world, bad).await;
+            }
+        )+ })*
+
+        /// No fault that a server can commit is left out of the table.
+        #[test]
+        fn the_table_is_complete() {
+            let mut told = [$(($fault, [$(stringify!($over)),+].as_slice())),*];
+            told.sort_unstable();
+            let both: &[&str] = &["on_a_pipe", "over_http"];
+            let mut wanted: Vec<(&str, &[&str])> = ANYWHERE.iter().map(|f| (*f, both)).collect();
+            wanted.extend(ON_A_PIPE.iter().map(|f| (*f, &both[..1])));
+            wanted.extend(OVER_HTTP.iter().map(|f| (*f, &both[1..])));
+            wanted.sort_unstable();
+            assert_eq!(told.as_slice(), wanted.as_slice());
+        }
+    };
+}
+
+faults! {
+    hang_at_greeting: "hang at greeting", on_a_pipe, over_http;
+    hang_at_list: "hang at list", on_a_pipe, over_http;
+    hang_at_call: "hang at call", on_a_pipe, over_http;
+    garbage: "garbage", on_a_pipe, over_http;
+    half_frame: "half frame", on_a_pipe, over_http;
+    no_end: "no end for 100 MB", on_a_pipe, over_http;
+    nul: "nul", on_a_pipe, over_http;
+    invalid_utf8: "invalid utf-8", on_a_pipe, over_http;
+    wrong_id: "wrong id", on_a_pipe, over_http;
+    duplicate_id: "duplicate id", on_a_pipe, over_http;
+    result_and_error: "result and error", on_a_pipe, over_http;
+    a_byte_a_second: "a byte a second", on_a_pipe, over_http;
+    endless_pages: "endless pages", on_a_pipe, over_http;
+    repeated_cursor: "repeated cursor", on_a_pipe, over_http;
+    late_answer: "late answer", on_a_pipe, over_http;
+    crash_at_start: "crash at start", on_a_pipe;
+    crash_at_greeting: "crash at greeting", on_a_pipe;
+    crash_at_list: "crash at list", on_a_pipe;
+    crash_at_call: "crash at call", on_a_pipe;
+    exit_0: "exit 0", on_a_pipe;
+    exit_1: "exit 1", on_a_pipe;
+    segfault: "segfault", on_a_pipe;
+    hang_for_ever: "hang for ever", on_a_pipe;
+    stdout_noise: "stdout noise", on_a_pipe;
+    stderr_flood: "stderr flood", on_a_pipe;
+    grandchild: "grandchild", on_a_pipe;
+    list_storm: "list storm", on_a_pipe;
+    status_503: "status 503", over_http;
+    reset: "reset", over_http;
+    wrong_length: "wrong length", over_http;
+    gzip_bomb: "gzip bomb", over_http;
+    endless_stream: "endless stream", over_http;
+    redirect: "redirect", over_http;
+}

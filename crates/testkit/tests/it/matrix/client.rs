@@ -1,0 +1,160 @@
+//! A client of any revision, in this process, that answers what it is asked with what it was given.
+
+use std::sync::Arc;
+
+use auth::Doorkeeper;
+use serde_json::{Map, Value, json};
+use server::{Mcp, ServerInfo, stdio};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use toolgate_testkit::World;
+
+const MODERN: &str = "2026-07-28";
+
+pub(super) struct Client {
+    revision: &'static str,
+    able: Value,
+    last_id: u64,
+    given: Value,
+    asked: Vec<String>,
+    news: Vec<Value>,
+    input: DuplexStream,
+    output: Lines<BufReader<DuplexStream>>,
+    serving: JoinHandle<()>,
+}
+
+pub(super) fn mcp(world: &World) -> Mcp {
+    Mcp {
+        gateway: Arc::clone(&world.gateway),
+        doorkeeper: Arc::new(Doorkeeper::new(Vec::new(), Vec::new())),
+        parked: Arc::default(),
+        server: Arc::new(ServerInfo {
+            name: "gate".to_owned(),
+            version: "1".to_owned(),
+            instructions: None,
+        }),
+    }
+}
+
+impl Client {
+    /// One that can do all its revision knows.
+    pub(super) async fn connect(world: &World, revision: &'static str) -> Self {
+        let mut able = json!({"roots": {}, "sampling": {}});
+        if revision >= "2025-06-18" {
+            able["elicitation"] = json!({});
+        }
+        Self::connect_able(world, revision, able).await
+    }
+
+    pub(super) async fn connect_able(world: &World, revision: &'static str, able: Value) -> Self {
+        let (input, theirs) = tokio::io::duplex(1 << 20);
+        let (output, gate) = tokio::io::duplex(1 << 20);
+        let serving =
+            tokio::spawn(stdio::serve(mcp(world), theirs, gate, CancellationToken::new()));
+        let mut client = Self {
+            revision,
+            able,
+            last_id: 0,
+            given: Value::Null,
+            asked: Vec::new(),
+            news: Vec::new(),
+            input,
+            output: BufReader::new(output).lines(),
+            serving,
+        };
+        if revision != MODERN {
+            let info = json!({"name": "matrix", "version": "1"});
+            let params = json!({"protocolVersion": revision, "capabilities": client.able, "clientInfo": info});
+            let greeted = client.ask("initialize", params).await;
+            assert_eq!(greeted["result"]["protocolVersion"], revision);
+            client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        }
+        client
+    }
+
+    pub(super) fn is_modern(&self) -> bool {
+        self.revision == MODERN
+    }
+
+    /// What the next questions are answered with.
+    pub(super) fn will_answer(&mut self, given: Value) {
+        self.given = given;
+    }
+
+    /// What was asked since the last time.
+    pub(super) fn take_asked(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.asked)
+    }
+
+    pub(super) fn take_news(&mut self, method: &str) -> Vec<Value> {
+        let (these, others) =
+            std::mem::take(&mut self.news).into_iter().partition(|news| news["method"] == method);
+        self.news = others;
+        these
+    }
+
+    pub(super) async fn call(&mut self, name: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({"name": name, "arguments": arguments})).await
+    }
+
+    /// Asks, and goes on asking with answers while the gate wants them.
+    pub(super) async fn ask(&mut self, method: &str, mut params: Value) -> Value {
+        loop {
+            let answer = self.once(method, params.clone()).await;
+            if answer["result"]["resultType"] != "input_required" {
+                return answer;
+            }
+            let mut responses = Map::new();
+            for (key, question) in answer["result"]["inputRequests"].as_object().unwrap() {
+                self.asked.push(question["method"].as_str().unwrap().to_owned());
+                responses.insert(key.clone(), self.given.clone());
+            }
+            params["inputResponses"] = responses.into();
+            params["requestState"] = answer["result"]["requestState"].clone();
+        }
+    }
+
+    /// One request and its one answer; questions that come in between are answered.
+    pub(super) async fn once(&mut self, method: &str, mut params: Value) -> Value {
+        self.last_id += 1;
+        let id = self.last_id;
+        if self.is_modern() {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.able.clone();
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+        loop {
+            let message = self.next().await;
+            if message.get("method").is_none() {
+                assert_eq!(message["id"], id, "{message}");
+                return message;
+            }
+            if let Some(question) = message.get("id") {
+                assert!(!self.is_modern(), "asked while it waits: {message}");
+                self.asked.push(message["method"].as_str().unwrap().to_owned());
+                let reply = json!({"jsonrpc": "2.0", "id": question, "result": self.given});
+                self.send(&reply).await;
+            } else {
+                self.news.push(message);
+            }
+        }
+    }
+
+    pub(super) async fn leave(self) {
+        drop(self.input);
+        drop(self.output);
+        self.serving.await.unwrap();
+    }
+
+    async fn next(&mut self) -> Value {
+        let patience = std::time::Duration::from_secs(60);
+        let line = tokio::time::timeout(patience, self.output.next_line()).await;
+        let line = line.expect("the gate says nothing").unwrap().expect("the gate has gone");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    async fn send(&mut self, message: &Value) {
+        self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+}

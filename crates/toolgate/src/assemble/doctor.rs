@@ -1,0 +1,55 @@
+//! Tries every upstream by itself, and says what came of it. Nothing is served and nothing recorded.
+
+use std::time::{Duration, Instant};
+
+use model::{Fault, UpstreamName};
+use serde::Serialize;
+
+use super::sources;
+use crate::cli::error::CliError;
+use crate::config::Config;
+
+/// What one upstream did.
+#[derive(Debug, Serialize)]
+pub(crate) struct Finding {
+    pub(crate) upstream: UpstreamName,
+    pub(crate) kind: &'static str,
+    pub(crate) well: bool,
+    /// The MCP revision spoken, where one is.
+    pub(crate) speaks: Option<String>,
+    pub(crate) tools: usize,
+    pub(crate) took_ms: u128,
+    /// What is wrong with it.
+    pub(crate) problem: Option<String>,
+    /// The last lines of its standard error, without secrets we know of.
+    pub(crate) said: Vec<String>,
+}
+
+pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
+    let upstreams = sources(config, None)?.upstreams;
+    let redactor = super::redactor(config);
+    let began = Instant::now();
+    let mut asking = upstreams.ask_each(upstreams.names());
+    let mut findings = Vec::new();
+    while let Some(done) = asking.join_next().await {
+        let Ok((name, list)) = done else { continue };
+        let took_ms = began.elapsed().as_millis();
+        let connector = upstreams.member(&name).map(|member| &member.connector);
+        let said = connector.map(|connector| connector.said()).unwrap_or_default();
+        findings.push(Finding {
+            kind: config.upstreams.get(&name).map_or("", |upstream| upstream.target.kind()),
+            well: list.is_ok(),
+            speaks: connector.and_then(|connector| connector.speaks()),
+            tools: list.as_ref().map_or(0, |offer| offer.tools.len()),
+            took_ms,
+            problem: list.err().map(|fault: Fault| redactor.redact(&fault.message).into_owned()),
+            said: said.iter().map(|line| redactor.redact(line).into_owned()).collect(),
+            upstream: name,
+        });
+    }
+    if tokio::time::timeout(Duration::from_secs(5), upstreams.close()).await.is_err() {
+        tracing::warn!("an upstream did not close");
+    }
+    findings.sort_by(|one, other| one.upstream.cmp(&other.upstream));
+    Ok(findings)
+}

@@ -1,0 +1,35 @@
+//! `toolgate doctor`: tries every upstream, and shows what it says and what is wrong with it.
+
+use super::context::Context;
+use super::error::CliError;
+use super::exit::Exit;
+use crate::assemble::doctor::{self, Finding};
+use crate::config::{LogLevel, Overrides};
+
+pub(super) fn run(context: &Context) -> Result<(), CliError> {
+    let loaded = context.start(LogLevel::Error, Overrides::default())?;
+    let findings = context.block_on(doctor::examine(&loaded.config))?;
+    if context.out.is_json() {
+        context.out.json(&findings)?;
+    } else {
+        findings.iter().try_for_each(|finding| show(context, finding))?;
+    }
+    let ill = findings.iter().filter(|finding| !finding.well).count();
+    if ill == 0 {
+        return Ok(());
+    }
+    let message = format!("{ill} of {} upstreams cannot be used", findings.len());
+    Err(CliError::new(Exit::Unavailable, message)
+        .hint("what they wrote is above; try the command or the address by hand"))
+}
+
+fn show(context: &Context, finding: &Finding) -> Result<(), CliError> {
+    let Finding { upstream, kind, tools, speaks, problem, said, .. } = finding;
+    let spoken = speaks.as_ref().map(|revision| format!(", MCP {revision}")).unwrap_or_default();
+    let line = match problem {
+        None => format!("well  {upstream} ({kind}{spoken}): {tools} tools"),
+        Some(problem) => format!("ill   {upstream} ({kind}{spoken}): {problem}"),
+    };
+    context.out.line(&line)?;
+    said.iter().try_for_each(|line| context.out.line(&format!("        {line}")))
+}

@@ -1,0 +1,174 @@
+//! Tools for a Rust program: load the servers of an `mcp.json`, filter, list and call. Every call goes
+//! down the same road as an agent's.
+//!
+//! ```
+//! # use serde_json::json;
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let home = tempfile::tempdir()?;
+//! # let file = home.path().join("mcp.json");
+//! # std::fs::write(home.path().join("t.json"), r#"[{"name": "search"}, {"name": "dangerous_tool"}]"#)?;
+//! # std::fs::write(&file, r#"{"catalog": "t.json"}"#)?;
+//! use toolgate::tools::{Client, Filter, Output};
+//!
+//! let client = Client::load(&file, &home.path().join("data")).await?;
+//! let filter = Filter { exclude: vec!["dangerous_tool".into()], ..Filter::default() };
+//! let tools = client.tools(&filter);
+//! for tool in &tools {
+//!     println!("{}: {}", tool.name, tool.description);
+//! }
+//! let answer = tools[0].execute(json!({"query": "mcp"})).await?;
+//! # assert_eq!(tools.len(), 1);
+//! # assert!(matches!(answer, Output::Object(_)));
+//! client.close().await;
+//! # Ok(()) }
+//! ```
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use catalog::Entry;
+use gateway::{CallRequest, Gateway, Watch};
+use model::{Caller, Code, Fault, Principal};
+use serde_json::{Value, json};
+
+pub use catalog::names::parse_wire_name;
+pub use model::tool_error::{McpToolError, ToolError};
+pub use upstream::Filter;
+
+use crate::assemble::{self, Gate};
+use crate::config::{Config, StartupMode, Transport};
+
+/// How long running calls may go on when a client closes.
+const CLOSE: Duration = Duration::from_secs(5);
+
+/// All servers of a configuration, connected.
+#[derive(Debug)]
+pub struct Client {
+    gate: Gate,
+    caller: Caller,
+}
+
+impl Client {
+    /// Connects every server of the file; one that fails fails the whole (OR-33). What is recorded
+    /// goes into the folder `data`, which is this client's alone.
+    pub async fn load(file: &Path, data: &Path) -> Result<Self, ToolError> {
+        let env = |name: &str| std::env::var(name).ok();
+        let mut config = Config::load(Some(file), &env)
+            .map_err(|error| Fault::new(Code::ArgsInvalid, error.to_string()))?
+            .config;
+        config.startup.mode = StartupMode::Strict;
+        Self::of(&config, data, Caller::new(Principal::user("local"))).await
+    }
+
+    /// The same for a configuration at hand, and for somebody else.
+    pub async fn of(config: &Config, data: &Path, caller: Caller) -> Result<Self, ToolError> {
+        let gate = assemble::gate(config, Transport::Stdio, data, "library").await;
+        let gate = gate.map_err(|error| Fault::new(Code::UpstreamUnavailable, error.message))?;
+        Ok(Self { gate, caller })
+    }
+
+    /// The servers, in the order of their names.
+    pub fn server_names(&self) -> Vec<String> {
+        let catalogue = self.gate.gateway.catalogue();
+        let mut names: Vec<String> =
+            catalogue.entries().iter().map(|e| e.item.key.upstream.to_string()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The tools of every server that the filter accepts.
+    pub fn tools(&self, filter: &Filter) -> Vec<BoundTool> {
+        let catalogue = self.gate.gateway.catalogue();
+        let wanted = catalogue
+            .entries()
+            .iter()
+            .filter(|entry| entry.quarantined().is_none() && filter.accepts(&entry.item.name));
+        wanted.map(|entry| self.bind(entry)).collect()
+    }
+
+    /// The tools of one server.
+    pub fn tools_of(&self, server: &str, filter: &Filter) -> Result<Vec<BoundTool>, ToolError> {
+        if !self.server_names().iter().any(|name| name == server) {
+            let message = format!("no server is called `{}`", model::fault::one_line(server, 80));
+            return Err(Fault::new(Code::UpstreamUnavailable, message).into());
+        }
+        Ok(self.tools(filter).into_iter().filter(|tool| tool.server_name == server).collect())
+    }
+
+    pub async fn close(self) {
+        self.gate.gateway.close(CLOSE).await;
+    }
+
+    fn bind(&self, entry: &Arc<Entry>) -> BoundTool {
+        let item = &entry.item;
+        BoundTool {
+            name: item.ids.wire.clone(),
+            description: match item.description.as_str() {
+                "" => format!("MCP tool: {}", item.name),
+                description => description.to_owned(),
+            },
+            parameters: extract_schema(&entry.definition()),
+            original_name: item.name.clone(),
+            server_name: item.key.upstream.to_string(),
+            gateway: Arc::clone(&self.gate.gateway),
+            caller: self.caller.clone(),
+        }
+    }
+}
+
+/// One tool of one server, ready to be called by whoever loaded it.
+#[derive(Clone, Debug)]
+pub struct BoundTool {
+    /// `mcp__server__tool`
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+    /// As its server calls it.
+    pub original_name: String,
+    pub server_name: String,
+    gateway: Arc<Gateway>,
+    caller: Caller,
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    Text(String),
+    /// It answered with structured content.
+    Object(Value),
+}
+
+impl BoundTool {
+    /// Calls the tool. What it flags as an error is one here.
+    pub async fn execute(&self, args: Value) -> Result<Output, ToolError> {
+        let args = if args.is_null() { json!({}) } else { args };
+        let request = CallRequest::new(self.caller.clone(), self.name.clone(), args);
+        let done = Box::pin(self.gateway.call(request, Watch::default())).await;
+        if let Some(fault) = done.fault {
+            return Err(fault.into());
+        }
+        let answer = done.cleared.into_inner().into_result(&self.original_name)?;
+        let text = answer.full_text();
+        Ok(answer.structured.map_or(Output::Text(text), Output::Object))
+    }
+}
+
+/// The parameters of a tool definition; an object without any where it has none.
+pub fn extract_schema(definition: &Value) -> Value {
+    let schema = definition.get("inputSchema").filter(|schema| schema.is_object());
+    schema.cloned().unwrap_or_else(|| json!({"type": "object", "properties": {}}))
+}
+
+/// `namespace__server__tool`, with every other character replaced by `_`.
+pub fn namespace_name(tool: &str, server: &str, namespace: &str) -> String {
+    let plain = |text: &str| -> String {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+    };
+    format!("{namespace}__{}__{}", plain(server), plain(tool))
+}
+
+#[cfg(test)]
+mod tests;
