@@ -150,6 +150,43 @@ async fn a_token_opens_the_door_and_nothing_else_does() {
     assert_eq!(stolen.status, 401, "a session proves nothing");
 }
 
+/// CO-161, CO-194: a session is its owner's alone, to post in, to listen to and to end; to anybody
+/// else it is unknown, like one that never was.
+#[tokio::test]
+async fn anothers_session_is_an_unknown_one() {
+    let home = Home::new();
+    let yaml = "port: 0\nupstreams: {demo: {type: demo}}\nauth: {tokens: [\
+                {name: ann, token: secret-of-ann-0123}, {name: bob, token: secret-of-bob-0123}]}\n";
+    home.write("gate.yaml", yaml);
+    let (_gate, said) = home.listen(&["up", "--config", "gate.yaml"]).await;
+    let url = said["url"].as_str().unwrap();
+    let (ann, bob) = ("Bearer secret-of-ann-0123", "Bearer secret-of-bob-0123");
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}});
+    let page = web::post(url, &[("authorization", ann)], &initialize).await;
+    let session = page.headers.get("mcp-session-id").unwrap().to_str().unwrap().to_owned();
+    let ask = async |method: &http::Method, who: &str, session: &str| {
+        let headers = [
+            ("authorization", who),
+            ("mcp-session-id", session),
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+        ];
+        let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
+        let response = web::send(method.clone(), url, &headers, ping).await;
+        (response.status(), response)
+    };
+    for method in [http::Method::POST, http::Method::GET, http::Method::DELETE] {
+        let (foreign, taken) = ask(&method, bob, &session).await;
+        let (unknown, never) = ask(&method, bob, "0123456789abcdef0123456789abcdef").await;
+        assert_eq!((foreign.as_u16(), foreign), (404, unknown), "{method}");
+        assert_eq!(web::read(taken).await.body, web::read(never).await.body, "{method}");
+    }
+    assert_eq!(ask(&http::Method::POST, ann, &session).await.0, 200);
+    assert_eq!(ask(&http::Method::GET, ann, &session).await.0, 200);
+    assert_eq!(ask(&http::Method::DELETE, ann, &session).await.0, 204);
+}
+
 #[tokio::test]
 async fn a_web_page_cannot_reach_a_local_gate() {
     let home = Home::new();
