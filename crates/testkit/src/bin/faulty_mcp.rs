@@ -82,7 +82,7 @@ fn fall(fault: &str, message: &Value) -> io::Result<()> {
         ("list storm", "tools/call") => {
             let mut out = io::stdout().lock();
             let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
-            for _ in 0..5_000 {
+            for _ in 0..500 {
                 writeln!(out, "{changed}")?;
             }
         }
