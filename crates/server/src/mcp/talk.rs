@@ -84,7 +84,7 @@ impl Mcp {
         let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
         let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
-        let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
+        let making = Box::pin(async move { Ok(Box::pin(gateway.call(request, watch)).await) });
         Ok(UnderWay { making, heard, cancel, bound_to })
     }
 

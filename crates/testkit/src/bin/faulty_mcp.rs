@@ -2,6 +2,13 @@
 //!
 //!     faulty_mcp FAULT FILE
 
+#![expect(
+    clippy::exit,
+    clippy::infinite_loop,
+    clippy::disallowed_methods,
+    reason = "it misbehaves on purpose"
+)]
+
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio, exit};

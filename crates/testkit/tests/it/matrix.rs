@@ -1,6 +1,13 @@
 //! Every pair of a client's revision and a server's, over every transport to the server: what the
 //! one says reaches the other in words it knows.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may fall over"
+)]
+
 mod client;
 mod servers;
 

@@ -18,11 +18,13 @@ impl HttpWire {
     pub(super) async fn begin(&self) -> Result<Conversation, Fault> {
         let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = match (known, self.road, self.age) {
-            (Some((Road::Old, revision)), ..) => self.stream(revision).await,
-            (Some((Road::Any, revision)), ..) => self.greet_as(revision).await,
-            (None, Road::Old, Age::Pinned(revision)) => self.stream(revision).await,
+            (Some((Road::Old, revision)), ..) | (None, Road::Old, Age::Pinned(revision)) => {
+                self.stream(revision).await
+            }
+            (Some((Road::Any, revision)), ..) | (None, Road::Any, Age::Pinned(revision)) => {
+                self.greet_as(revision).await
+            }
             (None, Road::Old, Age::Auto) => self.stream(Revision::V2024_11_05).await,
-            (None, Road::Any, Age::Pinned(revision)) => self.greet_as(revision).await,
             (None, Road::Any, Age::Auto) => self.find_out().await,
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,10 +43,7 @@ async fn ask(errand: &Errand, question: &Value) -> Result<Value, Fault> {
     let heard = listener.is_some_and(|listener| {
         listener.tell(News::Question(Question { method: method.clone(), params, reply }))
     });
-    let outcome = match heard {
-        true => answer.await.ok(),
-        false => None,
-    };
+    let outcome = if heard { answer.await.ok() } else { None };
     match outcome {
         Some(Ok(result)) => Ok(result),
         Some(Err(error)) => Err(Fault::new(

@@ -148,7 +148,7 @@ impl Client {
     }
 
     async fn next(&mut self) -> Value {
-        let patience = std::time::Duration::from_secs(60);
+        let patience = std::time::Duration::from_mins(1);
         let line = tokio::time::timeout(patience, self.output.next_line()).await;
         let line = line.expect("the gate says nothing").unwrap().expect("the gate has gone");
         serde_json::from_str(&line).unwrap()
