@@ -55,6 +55,8 @@ struct Life {
     leave: CancellationToken,
     /// Why it is gone.
     fate: OnceLock<String>,
+    /// Its fate is known.
+    ended: CancellationToken,
 }
 
 impl Child {
@@ -85,6 +87,7 @@ impl Child {
             silent: CancellationToken::new(),
             leave: CancellationToken::new(),
             fate: OnceLock::new(),
+            ended: CancellationToken::new(),
         });
         let ear = Ear { life: Arc::clone(&life), outbox: outbox.clone(), bell: bell.clone() };
         let listening = [
@@ -128,14 +131,13 @@ impl Child {
         };
         let ticket = self.life.pending.enter(errand, cancel)?;
         // INVARIANT: `alive` falls before everybody waiting is told, so whoever comes later sees it.
-        if !self.is_alive() {
-            return Err(self.life.gone());
+        if !self.is_alive() || self.outbox.send(frame(ticket.id)).await.is_err() {
+            return Err(self.life.end().await);
         }
-        self.outbox.send(frame(ticket.id)).await.map_err(|_closed| self.life.gone())?;
-        ticket.answer().await.map_err(|fault| match fault.code {
-            Code::UpstreamUnavailable => self.life.gone(),
-            _ => fault,
-        })
+        match ticket.answer().await {
+            Err(fault) if fault.code == Code::UpstreamUnavailable => Err(self.life.end().await),
+            answered => answered,
+        }
     }
 
     pub(super) fn tell(&self, frame: Vec<u8>) -> Result<(), Fault> {
@@ -185,6 +187,15 @@ impl Life {
         });
     }
 
+    /// The same as soon as it is known how it ended: its last pipe may close before it is reaped.
+    async fn end(&self) -> Fault {
+        let reaped = self.ended.cancelled();
+        if tokio::time::timeout(limits::STOP_GRACE, reaped).await.is_err() {
+            tracing::debug!("a child has gone silent and does not end");
+        }
+        self.gone()
+    }
+
     fn gone(&self) -> Fault {
         let why = self.fate.get().map_or("it left no reason", String::as_str);
         Fault::new(Code::UpstreamUnavailable, format!("the upstream's process has ended: {why}"))
@@ -223,6 +234,7 @@ impl Keeper {
             Err(error) => format!("its end could not be waited for: {error}"),
         };
         drop(life.fate.set(why));
+        life.ended.cancel();
         // What it wrote before its end is still in the pipe, and may be an answer.
         if tokio::time::timeout(limits::LAST_WORDS, life.silent.cancelled()).await.is_err() {
             tracing::debug!("a child's output was held open after its end");
