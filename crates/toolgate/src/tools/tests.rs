@@ -12,7 +12,7 @@ async fn client(tools: Value) -> (Client, TempDir) {
     (Client::load(&file, &home.path().join("data")).await.unwrap(), home)
 }
 
-/// OR-11, OR-12, OR-15, OR-1: the names of orbiter, there and back.
+/// OR-11, OR-12, OR-15: the names of orbiter, there and back.
 #[test]
 fn a_name_has_a_namespace_a_server_and_a_tool() {
     let name = namespace_name("search", "my-server", "mcp");
@@ -31,7 +31,7 @@ fn a_tool_without_a_schema_takes_an_empty_object() {
     assert_eq!(extract_schema(&json!({"name": "x", "inputSchema": 7})), empty);
 }
 
-/// OR-18..OR-25, OR-27..OR-30, OR-32, SG-2, SG-3, SG-18: a tool knows its names and its server, and
+/// OR-18..OR-25, OR-27, OR-29, OR-32: a tool knows its names and its server, and
 /// a call reaches the server under the server's own name.
 #[tokio::test]
 async fn a_bound_tool_carries_all_it_takes_to_call_it() {
