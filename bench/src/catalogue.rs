@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use catalog::{Catalogue, Extras, Naming, Query, Source, tokens};
 use model::{Generation, UpstreamName};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 use crate::Outcome;
+use crate::cpu::timed;
 
 const TOOLS: usize = 10_000;
 const UPSTREAMS: usize = 100;
@@ -143,18 +143,6 @@ fn made_up(index: usize) -> Value {
         "description": format!("Carries out action {index} on one record and returns it."),
         "inputSchema": {"type": "object", "properties": properties, "required": ["id"]},
     })
-}
-
-fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
-    let before = cpu();
-    let done = work();
-    (cpu().saturating_sub(before), done)
-}
-
-fn cpu() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    let nanos = u32::try_from(now.tv_nsec).unwrap_or_default();
-    Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), nanos)
 }
 
 fn resident_kib() -> Outcome<f64> {

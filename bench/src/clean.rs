@@ -10,10 +10,10 @@ use std::io::{self, Write as _};
 use context::{Profile, Redactor, Rules, Size, clear};
 use model::result::Provenance;
 use model::{Answer, Handle, Secret};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 use crate::Outcome;
+use crate::cpu::timed;
 
 const ROUNDS: u32 = 60;
 /// Of a small answer, which the clock alone could not time.
@@ -87,16 +87,7 @@ fn many(rounds: u32, mut once: impl FnMut() -> f64) -> f64 {
 
 /// Milliseconds of one round.
 fn spent(work: impl FnOnce()) -> f64 {
-    let started = cpu_ms();
-    work();
-    cpu_ms() - started
-}
-
-/// What the kernel has given this thread so far.
-fn cpu_ms() -> f64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    let part = |number: i64| u32::try_from(number).map_or(0.0, f64::from);
-    part(now.tv_sec) * 1e3 + part(now.tv_nsec) / 1e6
+    timed(work).0.as_secs_f64() * 1e3
 }
 
 fn inputs() -> [(&'static str, String); 8] {

@@ -1,12 +1,27 @@
-//! How much processor time a process has had, from `/proc`. Linux only, like the rest of the bench.
+//! How much processor time a process or this thread has had. Linux only, like the rest of the bench.
 
 use std::fs;
 use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::Outcome;
 
 /// The auxiliary vector's tag for the clock's ticks per second.
 const AT_CLKTCK: u64 = 17;
+
+/// Does the work, and says how much processor time of this thread it took.
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let before = of_this_thread();
+    let done = work();
+    (of_this_thread().saturating_sub(before), done)
+}
+
+fn of_this_thread() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(now.tv_nsec).unwrap_or_default();
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), nanos)
+}
 
 /// User and system time of all threads of a process since it began, to the clock's tick.
 pub(crate) fn spent(pid: u32) -> Outcome<Duration> {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use search::{Doc, Index, Part};
 use serde_json::{Value, json};
 
 use super::figures::real;
 use super::sets::Tool;
+use crate::cpu::timed;
 
 pub(super) struct Scale {
     tools: usize,
@@ -73,18 +73,6 @@ pub(super) fn measure(pool: &[Tool], tools: usize, queries: &[&str]) -> Scale {
         p99_us: at(99),
         memory_mib: round(memory_mib),
     }
-}
-
-fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
-    let before = cpu();
-    let done = work();
-    (cpu().saturating_sub(before), done)
-}
-
-fn cpu() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    let nanos = u32::try_from(now.tv_nsec).unwrap_or_default();
-    Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), nanos)
 }
 
 /// Zero where the system does not tell.

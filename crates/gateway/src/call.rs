@@ -35,14 +35,19 @@ mod rehearse;
 
 pub(crate) use admit::host_matches;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::Deed;
+use catalog::{Deed, Entry as Tool};
 use context::Cleared;
 use model::fault::WireError;
-use model::{CallResult, Caller, Client, Fault, Method, Principal, PrincipalKind, RecordId};
+use model::{
+    Answer, CallResult, Caller, Client, Fault, Method, Principal, PrincipalKind, RecordId,
+};
+use policy::Way;
 use serde_json::{Map, Value};
+use store::Claim;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -158,17 +163,39 @@ impl Gateway {
         watch: &Watch,
         entry: &mut Entry,
     ) -> Result<Inspected, Fault> {
-        let tool = resolve::resolve(self, request, entry)?;
-        let keyed = claim::with_key(self, request, &tool, entry);
-        let request = keyed.as_ref().unwrap_or(request);
-        let way = authorize::authorize(self, request, &tool, entry)?;
-        let claim = claim::claim(self, request, &tool, entry)?;
-        if let Some(stored) = claim::recall(self, &tool, claim.as_ref(), entry).await? {
-            return inspect::inspect(self, request, &tool, stored, entry).await;
+        let Judged { tool, request, way, claim, stored } = self.judge(request, entry).await?;
+        if let Some(stored) = stored {
+            return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
         let permit = approve::approve(self, way, entry).await?;
-        let admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
-        let answer = dispatch::dispatch(self, request, admitted, watch, entry).await?;
-        inspect::inspect(self, request, &tool, answer, entry).await
+        let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;
+        let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await?;
+        inspect::inspect(self, &request, &tool, answer, entry).await
     }
+
+    /// The half of the road that touches nothing, which a dry run takes too.
+    async fn judge<'r>(
+        &self,
+        request: &'r CallRequest,
+        entry: &mut Entry,
+    ) -> Result<Judged<'r>, Fault> {
+        let tool = resolve::resolve(self, request, entry)?;
+        let keyed = claim::with_key(self, request, &tool, entry);
+        let request = keyed.map_or(Cow::Borrowed(request), Cow::Owned);
+        let way = authorize::authorize(self, &request, &tool, entry)?;
+        let claim = claim::claim(self, &request, &tool, entry)?;
+        let stored = claim::recall(self, &tool, claim.as_ref(), entry).await?;
+        Ok(Judged { tool, request, way, claim, stored })
+    }
+}
+
+/// A call that nothing has been done about yet.
+struct Judged<'r> {
+    tool: Arc<Tool>,
+    /// With the key that was made for it, if one was.
+    request: Cow<'r, CallRequest>,
+    way: Way,
+    claim: Option<Claim>,
+    /// The answer this key got before.
+    stored: Option<Answer>,
 }

@@ -111,14 +111,14 @@ impl Writer {
 }
 
 /// Whoever was answered with the last batch often comes back soon, and the first of them must not
-/// take a commit for itself. Where the last batch had one item nobody is waited for.
+/// take a commit for itself: as many as then are waited for a moment. A lone caller never waits.
 async fn gather(
     batch: &mut Vec<Box<dyn Item>>,
     items: &mut mpsc::Receiver<Box<dyn Item>>,
     former: usize,
 ) {
-    let wanted = former.saturating_mul(2).min(limits::GATHER_MAX);
-    if former < 2 || batch.len() >= wanted {
+    let wanted = former.min(limits::GATHER_MAX);
+    if batch.len() >= wanted {
         return;
     }
     let patience = tokio::time::sleep(limits::GATHER_WAIT);

@@ -7,17 +7,20 @@ use model::UpstreamName;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn entries(definitions: Vec<Value>) -> Vec<Arc<Entry>> {
-    let upstream = UpstreamName::from_string("u");
+fn catalogue(definitions: Vec<Value>) -> Catalogue {
     let source = Source {
-        upstream,
+        upstream: UpstreamName::from_string("u"),
         protocol: "mcp",
         namespace: None,
         definitions,
         manifest: None,
         extras: crate::Extras::default(),
     };
-    Catalogue::build(Generation(1), vec![source], Naming::Auto).entries().to_vec()
+    Catalogue::build(Generation(1), vec![source], Naming::Auto)
+}
+
+fn entries(definitions: Vec<Value>) -> Vec<Arc<Entry>> {
+    catalogue(definitions).entries().to_vec()
 }
 
 fn one(definition: Value) -> Card {
@@ -71,21 +74,10 @@ fn parameters_that_cost_too_much_become_an_ellipsis() {
 #[test]
 fn a_name_that_would_fill_a_card_is_shown_cut() {
     let name = "Zq9".repeat(40);
-    let all = entries(vec![json!({"name": name})]);
-    let card = all[0].card();
+    let catalogue = catalogue(vec![json!({"name": name})]);
+    let card = catalogue.entries()[0].card();
     assert!(card.id.len() <= limits::CUT_NAME_CHARS_MAX, "{}", card.id);
     assert!(tokens::count(&line(card)) <= limits::CARD_TOKENS_MAX);
-    let upstream = UpstreamName::from_string("u");
-    let definitions = vec![json!({"name": name})];
-    let source = Source {
-        upstream,
-        protocol: "mcp",
-        namespace: None,
-        definitions,
-        manifest: None,
-        extras: crate::Extras::default(),
-    };
-    let catalogue = Catalogue::build(Generation(1), vec![source], Naming::Auto);
     for alias in [&name, &card.id] {
         assert_eq!(catalogue.resolve(alias).unwrap().item.name, name);
     }

@@ -61,7 +61,6 @@ pub(super) async fn dispatch(
         Ok(answer) => {
             failpoint::pass("call.answered");
             keep::answer(gateway, &answer, entry);
-            keep::for_repeats(gateway, &answer, entry);
             Ok(answer)
         }
         Err(fault) => Err(doubtful(fault, admitted.permit.effect().is_write())),

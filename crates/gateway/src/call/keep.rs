@@ -15,21 +15,21 @@ pub(super) fn arguments(gateway: &Gateway, args: &Value, entry: &mut Entry) {
     entry.record.redacted |= redacted;
 }
 
-/// Keeps the answer with the record, so that it can be replayed, unless it is too long.
+/// Keeps the answer with the record, so that it can be replayed, unless it is too long; and, however
+/// long, for whoever sends the same key again, who may read no secret in it either.
 pub(super) fn answer(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
     let max = gateway.settings.answer_bytes;
     let unrecorded = gateway.settings.reads == Reads::Skip && entry.only_reads;
-    if unrecorded || answer_weight(answer, max) > max {
+    let replayed = !unrecorded && answer_weight(answer, max) <= max;
+    if !replayed && entry.claim.is_none() {
         return;
     }
     let (kept, redacted) = clean(gateway, answer);
-    entry.record.answer = Some(kept);
-    entry.record.redacted |= redacted;
-}
-
-/// The answer for whoever sends the same key again, who may read no secret in it either.
-pub(super) fn for_repeats(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
-    entry.answer = entry.claim.is_some().then(|| clean(gateway, answer).0);
+    entry.answer = entry.claim.is_some().then(|| kept.clone());
+    if replayed {
+        entry.record.answer = Some(kept);
+        entry.record.redacted |= redacted;
+    }
 }
 
 /// The answer without its secrets, and whether there were any. Without any it stays as its upstream

@@ -9,14 +9,14 @@ use policy::Way;
 use serde_json::{Value, json};
 
 use super::record::Entry;
-use super::{CallRequest, authorize, claim, record, resolve};
+use super::{CallRequest, Judged, record};
 use crate::gateway::Gateway;
 
 impl Gateway {
     /// Says what this call would come to. A call that would be refused is refused here alike.
     pub async fn rehearse(&self, request: &CallRequest) -> Cleared {
         let mut entry = record::open(self, request);
-        match self.judge(request, &mut entry).await {
+        match self.foretell(request, &mut entry).await {
             Ok((text, report)) => say(text, Some(report), &self.settings.redactor),
             Err(fault) => {
                 let (status, _) = RecordStatus::of(&fault);
@@ -25,18 +25,13 @@ impl Gateway {
         }
     }
 
-    async fn judge(
+    async fn foretell(
         &self,
         request: &CallRequest,
         entry: &mut Entry,
     ) -> Result<(String, Value), Fault> {
-        let tool = resolve::resolve(self, request, entry)?;
-        let keyed = claim::with_key(self, request, &tool, entry);
-        let request = keyed.as_ref().unwrap_or(request);
-        let way = authorize::authorize(self, request, &tool, entry)?;
-        let claim = claim::claim(self, request, &tool, entry)?;
-        let known = claim::recall(self, &tool, claim.as_ref(), entry).await?.is_some();
-        let outcome = match (&way, known) {
+        let Judged { tool, way, stored, .. } = self.judge(request, entry).await?;
+        let outcome = match (&way, stored.is_some()) {
             (_, true) => "its stored answer would be given again, and nothing called",
             (Way::Go(_), false) => "it would be called",
             (Way::Ask(_), false) => "a human would be asked first",

@@ -84,7 +84,8 @@ impl Mcp {
         let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
         let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
-        let making = Box::pin(async move { Ok(Box::pin(gateway.call(request, watch)).await) });
+        #[expect(clippy::large_futures, reason = "it is in the box around it")]
+        let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
         Ok(UnderWay { making, heard, cancel, bound_to })
     }
 
