@@ -42,6 +42,7 @@ use std::time::Duration;
 use catalog::{Deed, Entry as Tool};
 use context::Cleared;
 use model::fault::WireError;
+use model::trace::Trace;
 use model::{
     Answer, CallResult, Caller, Client, Fault, Method, Principal, PrincipalKind, RecordId,
 };
@@ -74,7 +75,8 @@ pub struct CallRequest {
     pub client: Arc<Client>,
     pub via: Via,
     pub run_id: Option<String>,
-    pub trace_id: Option<String>,
+    /// The trace the caller is in, where it is in one.
+    pub trace: Option<Trace>,
     pub idempotency_key: Option<String>,
     /// The caller's own patience; ours may be shorter.
     pub timeout: Option<Duration>,
@@ -95,7 +97,7 @@ impl CallRequest {
             client: Arc::default(),
             via: Via::Name,
             run_id: None,
-            trace_id: None,
+            trace: None,
             idempotency_key: None,
             timeout: None,
             up_to: None,

@@ -181,6 +181,9 @@ impl Gateway {
             self.running.wait().await;
         }
         self.stop.cancel();
+        if let Some(spans) = &self.settings.spans {
+            spans.flush().await;
+        }
         self.upstreams.close().await;
         self.store.close().await;
     }

@@ -19,6 +19,7 @@ pub mod refresh;
 pub mod replay;
 pub mod sessions;
 pub mod settings;
+mod spans;
 mod tasks;
 mod tend;
 pub mod verbs;

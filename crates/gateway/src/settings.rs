@@ -6,6 +6,7 @@ use std::time::Duration;
 use catalog::menu::{Also, Doors, Mode};
 use context::{Profile, Redactor};
 use model::{UpstreamName, limits};
+use upstream::Spans;
 
 use crate::meaning::Meanings;
 
@@ -103,6 +104,8 @@ pub struct Settings {
     pub redactor: Redactor,
     pub approval_ttl: Duration,
     pub reads: Reads,
+    /// Who hears of every call that has ended, if anybody does.
+    pub spans: Option<Spans>,
     pub search: Search,
     /// Answers up to this size are kept with the record, for replay.
     pub answer_bytes: usize,
@@ -132,6 +135,7 @@ impl Default for Settings {
             redactor: Redactor::default(),
             approval_ttl: limits::APPROVAL_TTL_DEFAULT,
             reads: Reads::default(),
+            spans: None,
             search: Search::default(),
             answer_bytes: limits::ANSWER_BYTES_DEFAULT,
             in_flight_wait: Duration::ZERO,

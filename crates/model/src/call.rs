@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::canonical;
 use crate::clock::Timestamp;
 use crate::grade::ApprovalMode;
-use crate::ids::{CallId, CapabilityId, DecisionId, Generation, RunId, SessionId, TraceId};
+use crate::ids::{CallId, CapabilityId, DecisionId, Generation, RunId, SessionId, SpanId, TraceId};
 use crate::item::ItemKey;
 use crate::principal::Principal;
+use crate::trace::is_hex;
 
 pub const ENVELOPE_VERSION: &str = "toolgate.call.v1";
 
@@ -30,6 +32,9 @@ pub struct Call {
     pub call_id: CallId,
     pub run_id: RunId,
     pub trace_id: TraceId,
+    /// The caller's span, where it named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_span_id: Option<SpanId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// What was asked for, where it was not the call of a tool.
@@ -56,4 +61,18 @@ pub struct Call {
     pub started_at: Timestamp,
     pub deadline: Timestamp,
     pub lineage: Lineage,
+}
+
+impl Call {
+    /// The span this call is in its trace: the end of its own id, which nobody could guess before.
+    pub fn span_id(&self) -> SpanId {
+        let id = self.call_id.as_str();
+        let end = id.len().checked_sub(16).and_then(|start| id.get(start..));
+        match end.filter(|end| is_hex(end, 16)) {
+            Some(end) => SpanId::from_string(end),
+            None => SpanId::from_string(
+                canonical::hash_bytes(id.as_bytes()).chars().take(16).collect::<String>(),
+            ),
+        }
+    }
 }

@@ -14,6 +14,16 @@ pub enum DecisionAction {
     RequireApproval,
 }
 
+impl DecisionAction {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::RequireApproval => "require_approval",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     pub policy_decision_id: DecisionId,

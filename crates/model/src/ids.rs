@@ -71,6 +71,10 @@ id!(
     TraceId, ""
 );
 id!(
+    /// One piece of work within a trace: 16 hexadecimal digits.
+    SpanId
+);
+id!(
     /// A name for an artifact that cannot be guessed.
     Handle, "art_"
 );

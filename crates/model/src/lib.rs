@@ -29,6 +29,7 @@ pub mod run;
 pub mod secret;
 pub mod task;
 pub mod tool_error;
+pub mod trace;
 
 pub use answer::Answer;
 pub use approval::{Approval, ApprovalState};
@@ -42,7 +43,7 @@ pub use fault::{Code, ErrorKind, Fault, NextAction, Side, Violation};
 pub use grade::{ApprovalMode, CapClass, Class, Effect, ReplayRule};
 pub use ids::{
     ApprovalId, ArtifactId, CallId, CapabilityId, DecisionId, Generation, Handle, RecordId, RunId,
-    SessionId, TraceId, UpstreamName,
+    SessionId, SpanId, TraceId, UpstreamName,
 };
 pub use item::{EffectClaim, Finding, Hints, Item, ItemIds, ItemKey, ItemKind, Severity};
 pub use method::{Listed, Method, TaskVerb};

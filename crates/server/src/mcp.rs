@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use auth::Doorkeeper;
 use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
+use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
 use protocol::decode::{Meta, Reference};
 use protocol::encode::{self, ServerInfo};
@@ -240,7 +241,7 @@ fn call_request(
         meta: meta.rest.clone(),
         client: client_of(visit),
         run_id: meta.run_id.clone(),
-        trace_id: meta.traceparent.as_deref().and_then(trace_id),
+        trace: meta.traceparent.as_deref().and_then(Trace::read),
         idempotency_key: meta.idempotency_key.clone(),
         ..CallRequest::new(caller, name, args)
     }
@@ -261,24 +262,9 @@ fn not_here(method: &Method) -> Fault {
     Fault::new(Code::MethodNotFound, message)
 }
 
-/// The trace id of a W3C `traceparent`: `00-<32 hex>-<16 hex>-<2 hex>`.
-fn trace_id(traceparent: &str) -> Option<String> {
-    let id = traceparent.split('-').nth(1)?;
-    let valid = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    valid.then(|| id.to_ascii_lowercase())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_well_formed_trace_is_continued() {
-        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
-        assert_eq!(trace_id(&format!("00-{id}-00f067aa0ba902b7-01")).as_deref(), Some(id));
-        assert_eq!(trace_id("00-short-00f067aa0ba902b7-01"), None);
-        assert_eq!(trace_id("garbage"), None);
-    }
 
     #[test]
     fn each_revision_has_its_own_methods() {

@@ -5,6 +5,7 @@
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test may fall over")]
 
+pub mod collector;
 pub mod contract;
 pub mod crash;
 pub mod embedder;
@@ -20,6 +21,7 @@ pub mod rest;
 pub mod test_gateway;
 pub mod world;
 
+pub use collector::Collector;
 pub use contract::{capability, manifest, tool};
 pub use embedder::Embedder;
 pub use everything::Everything;

@@ -37,7 +37,7 @@ pub struct Seen {
     pub args: Value,
     pub effect: Effect,
     pub approval_id: Option<ApprovalId>,
-    pub trace_id: String,
+    pub traceparent: Option<String>,
     pub timeout: Duration,
 }
 
@@ -150,7 +150,7 @@ impl Connector for Recorder {
             args: permit.arguments().clone(),
             effect: permit.effect(),
             approval_id: permit.approval_id().cloned(),
-            trace_id: errand.trace_id.clone(),
+            traceparent: errand.traceparent.clone(),
             timeout: errand.timeout,
         });
         let Some((_, script)) = self.tools.get(permit.tool()) else {

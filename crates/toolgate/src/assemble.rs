@@ -7,6 +7,7 @@ mod keeping;
 mod known;
 mod meanings;
 mod output;
+mod telemetry;
 mod upkeep;
 
 pub(crate) use output::redactor;
@@ -73,7 +74,10 @@ pub async fn gate(
         rules,
         store: store.clone(),
         clock: Clock::System,
-        settings: settings(config, profile),
+        settings: Settings {
+            spans: telemetry::spans(&config.telemetry)?,
+            ..settings(config, profile)
+        },
     }));
     let known = known::Known::new(config, data);
     let refreshed = gateway.begin(known.to_show(config), patience(config)).await;
@@ -219,6 +223,7 @@ fn settings(config: &Config, profile: Profile) -> Settings {
             meanings: meanings::meanings(&config.search),
             feedback: config.search.feedback,
         },
+        spans: None,
         answer_bytes: config.records.answer_bytes,
         in_flight_wait: Duration::from_millis(config.limits.in_flight_wait_ms),
         egress_allow: config.egress.allow.as_ref().map(allowed),

@@ -36,7 +36,7 @@ pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
 pub use sections::{
     Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, HttpSettings, Limits, Records,
-    Results, Search, Startup, Token,
+    Results, Search, Startup, Telemetry, Token,
 };
 pub use shown::{Browse, Exposure};
 pub use substitute::Env;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use auth::Credentials;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::Full;
 use model::{Code, Fault};
 use serde::Deserialize;
@@ -44,14 +44,7 @@ impl Embedding {
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
             return Err(unusable("the address must begin with `http://` or `https://`"));
         }
-        let mut headers = HeaderMap::new();
-        for (name, value) in credentials.reveal() {
-            let name = http::HeaderName::from_bytes(name.as_bytes());
-            let mut value = HeaderValue::from_str(value)
-                .map_err(|_error| unusable("a header cannot carry the key"))?;
-            value.set_sensitive(true);
-            headers.insert(name.map_err(|_error| unusable("a header has no name"))?, value);
-        }
+        let headers = http_client::headers(credentials)?;
         let (client, model) = (http_client::client()?, model.to_owned());
         Ok(Self { client, uri, headers, model, timeout })
     }

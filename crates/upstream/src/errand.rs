@@ -64,8 +64,8 @@ pub struct Errand {
     pub cancel: CancellationToken,
     /// How long the upstream may take.
     pub timeout: Duration,
-    /// W3C trace id, passed on to upstreams that take one.
-    pub trace_id: String,
+    /// W3C trace context, where somebody follows the trace.
+    pub traceparent: Option<String>,
     /// The caller's key, passed on to upstreams that take one.
     pub idempotency_key: Option<String>,
     /// Nobody listens when absent, and then upstreams are not asked to report.
@@ -88,7 +88,7 @@ impl Errand {
         Self {
             cancel: CancellationToken::new(),
             timeout: model::limits::CALL_TIMEOUT_DEFAULT,
-            trace_id: String::new(),
+            traceparent: None,
             idempotency_key: None,
             news: None,
             owner: String::new(),

@@ -2,8 +2,9 @@
 
 use std::pin::Pin;
 
+use auth::Credentials;
 use bytes::Bytes;
-use http::Request;
+use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
@@ -34,6 +35,19 @@ pub(crate) fn client() -> Result<HttpClient, Fault> {
     Ok(Client::builder(TokioExecutor::new())
         .pool_max_idle_per_host(limits::IDLE_CONNECTIONS)
         .build(https))
+}
+
+/// Credentials as headers that no log prints.
+pub(crate) fn headers(credentials: &Credentials) -> Result<HeaderMap, Fault> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in credentials.reveal() {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(Fault::internal)?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|error| Fault::internal(format!("header `{name}` cannot be sent: {error}")))?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
 }
 
 /// Sends one request and gives the head of the answer; the body is still to be read.

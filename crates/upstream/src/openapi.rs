@@ -98,6 +98,8 @@ impl Connector for OpenApi {
         };
         let mut plan = operation.plan(&self.base, permit.arguments())?;
         plan.headers.extend(key_header(&plan, errand));
+        let trace = errand.traceparent.iter();
+        plan.headers.extend(trace.map(|text| ("traceparent".to_owned(), text.clone())));
         self.carry_out(plan).await
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use model::{Answer, Code, Fault};
+use model::{Answer, Code, Fault, trace};
 use policy::Permit;
 use serde_json::{Map, Value};
 use store::failpoint;
@@ -31,17 +31,18 @@ pub(super) async fn dispatch(
         return Ok(answer);
     }
     entry.stage("invoke");
+    let traceparent = traceparent(gateway, request, entry);
     let errand = Errand {
         cancel: watch.cancel.clone(),
         timeout: admitted.timeout,
-        trace_id: entry.record.call.trace_id.to_string(),
         idempotency_key: entry.record.call.idempotency_key.clone(),
         news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news)),
         owner: request.caller.principal.to_string(),
         client: Arc::clone(&request.client),
         report: watch.progress,
         time: Arc::default(),
-        meta: meta(request, entry),
+        meta: meta(request, traceparent.as_deref(), entry),
+        traceparent,
     };
     if let Some(claim) = &entry.claim {
         gateway.store.dispatch(claim, &entry.record.record_id).await?;
@@ -75,11 +76,19 @@ async fn make(gateway: &Gateway, permit: &Permit, errand: &Errand) -> Result<Ans
     gateway.upstreams.ask(permit, errand).await.map(Answer::bare)
 }
 
-/// What the client sent along, and the key, for upstreams that guard against repeats themselves.
-fn meta(request: &CallRequest, entry: &Entry) -> Map<String, Value> {
+/// Our span as the parent of the upstream's, for whoever follows traces.
+fn traceparent(gateway: &Gateway, request: &CallRequest, entry: &Entry) -> Option<String> {
+    let followed = request.trace.is_some() || gateway.settings.spans.is_some();
+    followed.then(|| trace::traceparent(&entry.record.call, request.trace.as_ref()))
+}
+
+/// What the client sent along, our place in its trace, and the key, for upstreams that guard against
+/// repeats themselves.
+fn meta(request: &CallRequest, traceparent: Option<&str>, entry: &Entry) -> Map<String, Value> {
     let key = entry.record.call.idempotency_key.as_deref();
-    let key = key.map(|key| (META_KEY.to_owned(), Value::from(key)));
-    request.meta.clone().into_iter().chain(key).collect()
+    let ours = [("traceparent", traceparent), (META_KEY, key)];
+    let ours = ours.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into())));
+    request.meta.clone().into_iter().chain(ours).collect()
 }
 
 /// A write that got no answer may have happened all the same.

@@ -53,10 +53,11 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         envelope_version: call::ENVELOPE_VERSION.to_owned(),
         call_id: CallId::fresh(now),
         run_id: request.run_id.as_ref().map_or_else(|| RunId::fresh(now), RunId::from_string),
-        trace_id: request
-            .trace_id
-            .as_ref()
-            .map_or_else(|| TraceId::fresh(now), TraceId::from_string),
+        trace_id: match &request.trace {
+            Some(trace) => trace.trace_id.clone(),
+            None => TraceId::fresh(now),
+        },
+        parent_span_id: request.trace.as_ref().map(|trace| trace.parent.clone()),
         session_id: request.caller.session.clone(),
         method: (!request.method.is_tool_call()).then(|| request.method.as_str().to_owned()),
         asked_name: model::fault::one_line(&request.name, 256),
@@ -139,13 +140,15 @@ pub(super) async fn close(
             (failed(&entry, call_status, &fault), status, gateway.refuse(&fault), Some(fault))
         }
     };
-    if gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched {
-        let refused = refused(gateway, fault.as_ref());
-        return Done { record_id: None, cleared, result: Some(result), fault, refused };
-    }
     entry.record.status = status;
     entry.record.result = Some(result);
     entry.record.closed_at = Some(gateway.clock.now());
+    gateway.tell_of(&entry.record);
+    if gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched {
+        let refused = refused(gateway, fault.as_ref());
+        let result = entry.record.result;
+        return Done { record_id: None, cleared, result, fault, refused };
+    }
     let closing = Closing { record: entry.record, claim };
     let closed = gateway.store.close_record(&closing).await;
     let Record { record_id, result, .. } = closing.record;

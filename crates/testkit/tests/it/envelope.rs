@@ -1,6 +1,7 @@
 //! What is told and kept of a call, as snapshots with ids and times blanked.
 
 use gateway::CallRequest;
+use model::trace::Trace;
 use model::{Caller, Code};
 use serde_json::json;
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
@@ -14,14 +15,13 @@ async fn the_result_of_a_call_is_one_envelope() {
     let binding = capability("shelf.peek", "peek", json!({"evidence_keys": ["number"]}));
     let gate = TestGateway::new().upstream("shelf", recorder.clone());
     let world = gate.manifest("shelf", manifest([binding])).start().await;
-    let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let request = CallRequest {
         run_id: Some("run_1".to_owned()),
-        trace_id: Some(trace_id.to_owned()),
+        trace: Trace::read(parent),
         ..World::request("peek", json!({"number": 1}))
     };
     let result = world.send(request).await.result.unwrap();
-    assert_eq!(recorder.calls()[0].trace_id, trace_id);
     insta::assert_json_snapshot!(result, {
         ".call_id" => "[call]",
         ".evidence[].evidence_ref" => "[evidence]",

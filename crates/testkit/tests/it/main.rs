@@ -25,6 +25,7 @@ mod road;
 mod shutdown;
 mod size;
 mod suite;
+mod trace;
 mod wire;
 
 use gateway::{CallRequest, Done};

@@ -46,9 +46,13 @@ pub(crate) fn redactor(config: &Config) -> Redactor {
     });
     let endpoint = config.search.endpoint.iter().filter_map(|endpoint| endpoint.api_key.as_ref());
     let endpoint = endpoint.map(|key| key.0.clone());
+    let collector = config.telemetry.otlp.iter().flat_map(|collector| {
+        let headers = collector.headers.iter().map(|(name, value)| (name.clone(), value.0.clone()));
+        secrets(&headers.collect())
+    });
     let bucket = config.artifacts.secret_access_key.iter().map(|key| key.0.clone());
     let store = config.store.iter().map(|url| url.0.clone());
-    let ours = tokens.chain(store).chain(endpoint).chain(bucket);
+    let ours = tokens.chain(store).chain(endpoint).chain(bucket).chain(collector);
     let all: Vec<Secret> = ours.chain(given).collect();
     Redactor::knowing(&all)
 }

@@ -52,6 +52,7 @@ pub(super) fn check(config: &mut Config, root: &Node, problems: &mut Problems) -
     }
     check_hosts(config, root, problems);
     check_search(config, root, problems);
+    check_telemetry(config, root, problems);
     notes.extend(check_tokens(config, root, problems));
     notes
 }
@@ -194,6 +195,14 @@ fn check_search(config: &Config, root: &Node, problems: &mut Problems) {
     if let Some(why) = url_trouble(&endpoint.url) {
         let place = root.place(&["search", "endpoint", "url"]);
         problems.add(Some(place), format!("`search.endpoint` has a `url` that {why}"));
+    }
+}
+
+fn check_telemetry(config: &Config, root: &Node, problems: &mut Problems) {
+    let Some(collector) = &config.telemetry.otlp else { return };
+    if let Some(why) = url_trouble(&collector.url) {
+        let place = root.place(&["telemetry", "otlp", "url"]);
+        problems.add(Some(place), format!("`telemetry.otlp` has a `url` that {why}"));
     }
 }
 

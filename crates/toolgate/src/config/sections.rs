@@ -1,6 +1,8 @@
 //! The sections of the file below the top level, each key with its doc, default and bound.
 //! Upstreams have a file of their own.
 
+use std::collections::BTreeMap;
+
 use model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -175,6 +177,33 @@ pub struct Endpoint {
 
 fn endpoint_timeout() -> u64 {
     2_000
+}
+
+/// Where an observer hears of calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Telemetry {
+    /// A collector of `OpenTelemetry` that gets one span for each call.
+    pub otlp: Option<Collector>,
+}
+
+/// A collector that speaks OTLP over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Collector {
+    /// The collector, such as `http://127.0.0.1:4318`.
+    pub url: Text,
+    /// Sent with every request; best written as `${VARIABLE}`.
+    #[serde(default)]
+    pub headers: BTreeMap<String, Hidden>,
+    /// The name of this gate among your services.
+    #[serde(default = "service")]
+    #[schemars(length(min = 1))]
+    pub service: Text,
+}
+
+fn service() -> Text {
+    Text::new("toolgate")
 }
 
 /// Questions to humans.

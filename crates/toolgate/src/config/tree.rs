@@ -12,7 +12,7 @@ use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
     Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results,
-    Search, Startup,
+    Search, Startup, Telemetry,
 };
 use super::shown::{Browse, Exposure};
 use super::text::{ConfigPath, Hidden, Text};
@@ -81,6 +81,8 @@ pub struct Config {
     pub approvals: Approvals,
     /// What is kept of calls.
     pub records: Records,
+    /// Where an observer hears of calls.
+    pub telemetry: Telemetry,
     /// Variables in this file.
     pub env: EnvSettings,
     /// The HTTP door.
@@ -128,6 +130,7 @@ impl Default for Config {
             egress: Egress::default(),
             approvals: Approvals::default(),
             records: Records::default(),
+            telemetry: Telemetry::default(),
             env: EnvSettings::default(),
             http: HttpSettings::default(),
             log: None,

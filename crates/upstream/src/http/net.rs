@@ -137,15 +137,8 @@ impl Net {
 }
 
 fn base_headers(credentials: &Credentials) -> Result<HeaderMap, Fault> {
-    let mut headers = HeaderMap::new();
+    let mut headers = http_client::headers(credentials)?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    for (name, value) in credentials.reveal() {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(Fault::internal)?;
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|error| Fault::internal(format!("header `{name}` cannot be sent: {error}")))?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
     Ok(headers)
 }

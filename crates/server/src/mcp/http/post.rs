@@ -22,6 +22,7 @@ use crate::reply;
 use crate::sessions::Visit;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -57,6 +58,7 @@ async fn take(
     }
     if let [Ok(Incoming::Request(request))] = messages.as_mut_slice() {
         take_key(headers, request)?;
+        take_trace(headers, request);
         mirror::check(&shared.mcp.gateway, &caller, headers, request)?;
         if request.meta.revision.is_some() {
             return modern(shared, caller, messages).await;
@@ -91,6 +93,14 @@ fn take_key(headers: &HeaderMap, request: &mut Asked) -> Result<(), Refusal> {
     }
     let message = "the header `Idempotency-Key` and the key in `_meta` differ";
     Err(Refusal::new(Some(request.id.clone()), jsonrpc::INVALID_REQUEST, message))
+}
+
+/// The trace of the message itself goes before that of the request which carries it.
+fn take_trace(headers: &HeaderMap, request: &mut Asked) {
+    let header = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
+    if request.meta.traceparent.is_none() {
+        request.meta.traceparent = header.map(str::to_owned);
+    }
 }
 
 /// A request that stands for itself. Session headers mean nothing to it.
@@ -254,4 +264,30 @@ fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CO-206: whichever place a trace is named in.
+    #[test]
+    fn the_trace_of_the_message_goes_before_that_of_the_request() {
+        let check = |meta: &str, header: Option<&str>, expected: Option<&str>| {
+            let text = format!(
+                r#"{{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {{"_meta": {meta}}}}}"#
+            );
+            let mut messages = decode::client(text.as_bytes()).unwrap();
+            let Some(Ok(Incoming::Request(request))) = messages.first_mut() else {
+                panic!("`{text}` is no request")
+            };
+            let value = header.map(|text| (TRACEPARENT, HeaderValue::from_str(text).unwrap()));
+            take_trace(&value.into_iter().collect(), request);
+            assert_eq!(request.meta.traceparent.as_deref(), expected);
+        };
+        check("{}", None, None);
+        check("{}", Some("00-a"), Some("00-a"));
+        check(r#"{"traceparent": "00-b"}"#, Some("00-a"), Some("00-b"));
+        check(r#"{"traceparent": "00-b"}"#, None, Some("00-b"));
+    }
 }
