@@ -31,7 +31,7 @@ fix:
 
 # A benchmark, such as `call`
 bench TARGET *ARGS:
-    cargo run --release --package bench -- {{TARGET}} {{ARGS}}
+    cargo run --profile dist --package bench -- {{TARGET}} {{ARGS}}
 
 # Start the gate
 run *ARGS:

@@ -109,6 +109,7 @@ fn call(now: Timestamp) -> Call {
         call_id: CallId::fresh(now),
         run_id: RunId::fresh(now),
         trace_id: TraceId::fresh(now),
+        parent_span_id: None,
         session_id: None,
         method: None,
         asked_name: "echo".to_owned(),

@@ -14,11 +14,11 @@ use crate::fleet::Kind;
 /// The most the configuration lets anybody ask for; every call comes from one caller on one tool.
 const CALLS_PER_MINUTE_MAX: u32 = 1_000_000;
 
-/// Builds `toolgate` in release, if anything changed, and returns where cargo put it.
+/// Builds `toolgate` as it is handed out, if anything changed, and returns where cargo put it.
 async fn build() -> Outcome<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--release", "-p", "toolgate", "--bin", "toolgate"])
+        .args(["build", "--profile", "dist", "-p", "toolgate", "--bin", "toolgate"])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .stdin(Stdio::null())
