@@ -110,6 +110,7 @@ fn call(now: Timestamp) -> Call {
         run_id: RunId::fresh(now),
         trace_id: TraceId::fresh(now),
         parent_span_id: None,
+        parent_call_id: None,
         session_id: None,
         method: None,
         asked_name: "echo".to_owned(),

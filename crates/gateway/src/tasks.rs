@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use catalog::Entry as Tool;
 use context::Cleared;
-use model::{Answer, Caller, Client, ItemKey, Method, TaskVerb};
-use serde_json::Value;
+use model::task::TaskState;
+use model::{Answer, Call, CallId, Caller, Client, ItemKey, Method, TaskVerb, TraceId};
+use serde_json::{Value, json};
 
 use crate::call::{CallRequest, Watch};
 use crate::gateway::Gateway;
@@ -27,23 +28,43 @@ struct Known {
     oldest_first: VecDeque<String>,
 }
 
+/// Where a task came from, and the last that was heard of it.
 #[derive(Clone, Debug)]
-struct Home {
-    tool: ItemKey,
+pub(crate) struct Home {
+    pub(crate) tool: ItemKey,
+    /// The call that began it, which every later one is joined to.
+    pub(crate) call_id: CallId,
+    pub(crate) trace_id: TraceId,
     owner: String,
+    state: TaskState,
 }
 
 impl Tasks {
-    /// Remembers the task an answer speaks of, for the caller that began it.
-    pub(crate) fn note(&self, answer: &Answer, tool: &Tool, caller: &Caller) {
-        let Some(id) = task_id(answer) else { return };
+    /// Remembers the task an answer speaks of, for the caller that began it. What has ended stays
+    /// ended, whatever is heard of it later: then the answer is made to say so.
+    pub(crate) fn note(&self, answer: &mut Answer, tool: &Tool, caller: &Caller, call: &Call) {
+        let Some(id) = answer.task_id().map(str::to_owned) else { return };
+        let said = answer.task_state();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.homes.contains_key(id) {
+        if let Some(home) = known.homes.get_mut(&id) {
+            match said {
+                Some(said) if home.state.is_final() && said != home.state => {
+                    unsay(answer, home.state);
+                }
+                Some(said) => home.state = said,
+                None => {}
+            }
             return;
         }
-        let home = Home { tool: tool.item.key.clone(), owner: owner(caller) };
-        known.homes.insert(id.to_owned(), home);
-        known.oldest_first.push_back(id.to_owned());
+        let home = Home {
+            tool: tool.item.key.clone(),
+            call_id: call.call_id.clone(),
+            trace_id: call.trace_id.clone(),
+            owner: owner(caller),
+            state: said.unwrap_or(TaskState::Working),
+        };
+        known.homes.insert(id.clone(), home);
+        known.oldest_first.push_back(id);
         if known.oldest_first.len() > TASKS_MAX
             && let Some(oldest) = known.oldest_first.pop_front()
         {
@@ -51,11 +72,10 @@ impl Tasks {
         }
     }
 
-    /// The tool that began a task of this caller; another's task is an unknown one.
-    pub(crate) fn home(&self, id: &str, caller: &Caller) -> Option<ItemKey> {
+    /// Where a task of this caller comes from; another's task is an unknown one.
+    pub(crate) fn home(&self, id: &str, caller: &Caller) -> Option<Home> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let home = known.homes.get(id).filter(|home| home.owner == owner(caller))?;
-        Some(home.tool.clone())
+        known.homes.get(id).filter(|home| home.owner == owner(caller)).cloned()
     }
 
     /// The tasks of this caller, oldest first.
@@ -91,9 +111,11 @@ fn owner(caller: &Caller) -> String {
     format!("{tenant}/{}", caller.principal)
 }
 
-/// 2026-07-28 puts the task into the result itself, 2025-11-25 one level down.
-fn task_id(answer: &Answer) -> Option<&str> {
-    let flat = answer.rest.get("taskId");
-    let nested = answer.rest.get("task").and_then(|task| task.get("taskId"));
-    flat.or(nested).and_then(Value::as_str)
+/// Takes back what an upstream says of a task that has ended otherwise.
+fn unsay(answer: &mut Answer, state: TaskState) {
+    answer.written = None;
+    for late in ["result", "error", "inputRequests"] {
+        answer.rest.shift_remove(late);
+    }
+    answer.rest.insert("status".to_owned(), json!(state));
 }

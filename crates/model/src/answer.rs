@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::canonical::{self, Field};
+use crate::task::TaskState;
 
 /// A raw answer in the shape all connectors share. Unknown fields ride along in `rest`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,6 +69,34 @@ impl Answer {
         self.bare
             && (kind.is_some_and(|kind| kind != "complete")
                 || self.rest.get("task").is_some_and(Value::is_object))
+    }
+
+    /// Where that leaves the call: a task goes on working unless it says otherwise, and whoever asks
+    /// for input waits for it.
+    pub fn interim(&self) -> Option<TaskState> {
+        if !self.is_interim() {
+            return None;
+        }
+        let waits = self.rest.get("resultType").is_some_and(|kind| kind == "input_required");
+        let otherwise = if waits { TaskState::InputRequired } else { TaskState::Working };
+        Some(self.task_state().unwrap_or(otherwise))
+    }
+
+    /// The task it speaks of. 2026-07-28 puts it into the result itself, 2025-11-25 one level down
+    /// where a call begins one.
+    pub fn task_id(&self) -> Option<&str> {
+        self.of_task("taskId").and_then(Value::as_str)
+    }
+
+    /// What it says of that task.
+    pub fn task_state(&self) -> Option<TaskState> {
+        self.task_id()?;
+        TaskState::deserialize(self.of_task("status")?).ok()
+    }
+
+    fn of_task(&self, key: &str) -> Option<&Value> {
+        let nested = self.rest.get("task").filter(|task| task.is_object());
+        nested.map_or_else(|| self.rest.get(key), |task| task.get(key))
     }
 
     /// SHA-256 of the canonical JSON of all of it.

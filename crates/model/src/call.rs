@@ -37,6 +37,9 @@ pub struct Call {
     pub parent_span_id: Option<SpanId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
+    /// The call that began the task this one is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<CallId>,
     /// What was asked for, where it was not the call of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,

@@ -53,6 +53,7 @@ fn call() -> Call {
         run_id: RunId::from_string("run_1"),
         trace_id: TraceId::from_string("4bf92f3577b34da6a3ce929d0e0e4736"),
         parent_span_id: None,
+        parent_call_id: None,
         session_id: caller.session.clone(),
         method: None,
         asked_name: "payments_issue_refund".to_owned(),

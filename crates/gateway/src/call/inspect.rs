@@ -71,11 +71,11 @@ fn pass(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
-    answer: Answer,
+    mut answer: Answer,
     entry: &mut Entry,
 ) -> Inspected {
     entry.stage("sanitise");
-    gateway.tasks.note(&answer, tool, &request.caller);
+    gateway.tasks.note(&mut answer, tool, &request.caller, &entry.record.call);
     let rules = Rules {
         source: &entry.provenance,
         profile: gateway.settings.output(&tool.item.key.upstream).profile,

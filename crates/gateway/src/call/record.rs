@@ -59,6 +59,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         },
         parent_span_id: request.trace.as_ref().map(|trace| trace.parent.clone()),
         session_id: request.caller.session.clone(),
+        parent_call_id: None,
         method: (!request.method.is_tool_call()).then(|| request.method.as_str().to_owned()),
         asked_name: model::fault::one_line(&request.name, 256),
         item_key: None,
@@ -190,10 +191,11 @@ fn claim_outcome(entry: &mut Entry, outcome: Result<&Inspected, &Fault>) -> Opti
 
 fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, Cleared) {
     let Inspected { clearing, artifacts, outcome, evidence, findings } = inspected;
-    let (status, outcome, record_status) = if clearing.cleared.get().is_error {
-        (CallStatus::Failed, Outcome::Error, RecordStatus::Failed)
-    } else {
-        (CallStatus::Completed, outcome, RecordStatus::Completed)
+    let answer = clearing.cleared.get();
+    let (status, outcome, record_status) = match answer.interim() {
+        _ if answer.is_error => (CallStatus::Failed, Outcome::Error, RecordStatus::Failed),
+        Some(state) => (CallStatus::Paused, outcome, state.into()),
+        None => (CallStatus::Completed, outcome, RecordStatus::Completed),
     };
     let result = CallResult {
         outcome,

@@ -9,6 +9,7 @@ use super::record::Entry;
 use super::{CallRequest, Via};
 use crate::browse::visible;
 use crate::gateway::Gateway;
+use crate::tasks::Home;
 
 /// Finds what is asked for. What the caller may not see does not exist for it.
 pub(super) fn resolve(
@@ -18,7 +19,8 @@ pub(super) fn resolve(
 ) -> Result<Arc<Tool>, Fault> {
     entry.stage("resolve");
     let catalogue = gateway.catalogue();
-    let tool = find(gateway, request, &catalogue)
+    let home = home(gateway, request, entry);
+    let tool = find(request, home.as_ref(), &catalogue)
         .filter(|tool| visible(gateway, &request.caller, tool))
         .ok_or_else(|| unknown(request))?;
     entry.provenance.upstream = tool.item.key.upstream.to_string();
@@ -43,7 +45,20 @@ pub(super) fn resolve(
     }
 }
 
-fn find(gateway: &Gateway, request: &CallRequest, catalogue: &Catalogue) -> Option<Arc<Tool>> {
+/// Where the task comes from that is asked about. Whatever is asked of it belongs to the call that
+/// began it, and to that call's trace unless the caller is in one of its own.
+fn home(gateway: &Gateway, request: &CallRequest, entry: &mut Entry) -> Option<Home> {
+    let Method::Task(_) = request.method else { return None };
+    let home = gateway.tasks.home(&request.name, &request.caller)?;
+    let call = &mut entry.record.call;
+    call.parent_call_id = Some(home.call_id.clone());
+    if request.trace.is_none() {
+        call.trace_id = home.trace_id.clone();
+    }
+    Some(home)
+}
+
+fn find(request: &CallRequest, home: Option<&Home>, catalogue: &Catalogue) -> Option<Arc<Tool>> {
     let shelf = catalogue.shelf();
     let name = request.name.as_str();
     match &request.method {
@@ -52,8 +67,8 @@ fn find(gateway: &Gateway, request: &CallRequest, catalogue: &Catalogue) -> Opti
         Method::GetPrompt | Method::Complete(ItemKind::Prompt) => shelf.prompt(name),
         Method::Complete(_) => shelf.template(name),
         Method::Task(_) => {
-            let key = gateway.tasks.home(name, &request.caller)?;
-            catalogue.entries().iter().find(|entry| entry.item.key == key).map(Arc::clone)
+            let key = &home?.tool;
+            catalogue.entries().iter().find(|entry| entry.item.key == *key).map(Arc::clone)
         }
         Method::Other(method) => shelf.extension(method),
     }

@@ -158,6 +158,7 @@ fn call(id: &str) -> Call {
         run_id: RunId::from_string("run_1"),
         trace_id: TraceId::from_string("0af7651916cd43dd8448eb211c80319c"),
         parent_span_id: None,
+        parent_call_id: None,
         session_id: None,
         method: None,
         asked_name: "refund".to_owned(),

@@ -25,6 +25,7 @@ mod road;
 mod shutdown;
 mod size;
 mod suite;
+mod tasks;
 mod trace;
 mod wire;
 

@@ -1,0 +1,152 @@
+//! Calls that go on as a task: what is on record of them, and that an end is an end. CO-209.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gateway::{CallRequest, Done};
+use model::{Answer, CallStatus, Code, Fault, Method, RecordStatus, TaskVerb};
+use policy::Permit;
+use serde_json::{Map, Value, json};
+use toolgate_testkit::{TestGateway, World, tool};
+use upstream::{Connector, Errand};
+
+use crate::code;
+
+/// An upstream whose one tool becomes task `t1`, and which then says these things of it in turn.
+#[derive(Clone, Debug, Default)]
+struct Worker {
+    says: Arc<Mutex<VecDeque<Value>>>,
+}
+
+impl Worker {
+    fn saying(says: impl IntoIterator<Item = Value>) -> Self {
+        Self { says: Arc::new(Mutex::new(says.into_iter().collect())) }
+    }
+}
+
+#[async_trait]
+impl Connector for Worker {
+    fn protocol(&self) -> &'static str {
+        "custom"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![tool("dig", json!({}))])
+    }
+
+    async fn call(&self, _permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+        let begun = json!({"resultType": "task", "taskId": "t1", "status": "working"});
+        Ok(Answer::read(begun).unwrap())
+    }
+
+    async fn ask(&self, _permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        let said = self.says.lock().unwrap().pop_front();
+        match said {
+            Some(Value::Object(said)) => Ok(said),
+            _ => std::future::pending().await,
+        }
+    }
+}
+
+fn state(status: &str) -> Value {
+    json!({"taskId": "t1", "status": status})
+}
+
+async fn digging(says: impl IntoIterator<Item = Value>) -> World {
+    let world = TestGateway::new().upstream("mine", Worker::saying(says)).start().await;
+    let done = world.call("dig", json!({})).await;
+    assert!(done.fault.is_none(), "{done:?}");
+    world
+}
+
+async fn ask(world: &World, verb: TaskVerb) -> Done {
+    let request = World::request("t1", Value::Null);
+    world.send(CallRequest { method: Method::Task(verb), ..request }).await
+}
+
+fn status(done: &Done) -> &str {
+    done.cleared.get().rest.get("status").unwrap().as_str().unwrap()
+}
+
+/// CO-183: the call stays open on record as deferred, and does not count as completed.
+#[tokio::test]
+async fn a_call_that_becomes_a_task_is_deferred() {
+    let world = digging([]).await;
+    let record = world.last_record().await;
+    assert_eq!(record.status, RecordStatus::Deferred);
+    assert_eq!(record.result.unwrap().status, CallStatus::Paused);
+}
+
+/// CO-188: polling is joined to the call that began the task, and to its trace.
+#[tokio::test]
+async fn what_is_asked_of_a_task_is_joined_to_the_call_that_began_it() {
+    let world = digging([state("working"), state("input_required"), state("completed")]).await;
+    let begun = world.last_record().await.call;
+    for expected in ["working", "input_required", "completed"] {
+        assert_eq!(status(&ask(&world, TaskVerb::Get).await), expected);
+        let call = world.last_record().await.call;
+        assert_eq!(call.method.as_deref(), Some("tasks/get"));
+        assert_eq!(call.parent_call_id.as_ref(), Some(&begun.call_id));
+        assert_eq!(call.trace_id, begun.trace_id);
+        assert_eq!(call.item_key, begun.item_key);
+    }
+}
+
+/// CO-185: the outcome that came late has the envelope of any other.
+#[tokio::test]
+async fn a_deferred_result_is_put_into_the_envelope() {
+    let outcome = json!({"taskId": "t1", "status": "completed", "result": {"content": [
+        {"type": "text", "text": "gold"}]}});
+    let world = digging([outcome]).await;
+    let done = ask(&world, TaskVerb::Get).await;
+    let record = world.last_record().await;
+    assert_eq!(record.status, RecordStatus::Completed);
+    let result = record.result.unwrap();
+    assert_eq!((result.status, result.error), (CallStatus::Completed, None));
+    assert!(result.result_hash.is_some());
+    assert_eq!(done.cleared.get().rest["result"]["content"][0]["text"], "gold");
+}
+
+/// CO-187: late success after a cancellation is ignored; nothing that has ended goes on.
+#[tokio::test]
+async fn what_has_ended_stays_ended() {
+    let check = async |first: &str, later: Value| {
+        let world = digging([state(first), later.clone()]).await;
+        assert_eq!(status(&ask(&world, TaskVerb::Cancel).await), first);
+        let done = ask(&world, TaskVerb::Get).await;
+        assert_eq!(status(&done), first, "{later}");
+        assert_eq!(done.cleared.get().rest.get("result"), None, "{later}");
+    };
+    let success = json!({"taskId": "t1", "status": "completed", "result": {"content": []}});
+    check("cancelled", success.clone()).await;
+    check("cancelled", state("working")).await;
+    check("failed", success).await;
+    check("completed", state("cancelled")).await;
+}
+
+#[tokio::test]
+async fn a_task_that_is_not_ones_own_is_unknown() {
+    let world = digging([state("working")]).await;
+    let request = CallRequest {
+        method: Method::Task(TaskVerb::Get),
+        ..CallRequest::new(model::Caller::new(model::Principal::user("eve")), "t1", Value::Null)
+    };
+    assert_eq!(code(&world.send(request).await), Some(Code::TaskNotFound));
+}
+
+/// A poll that gets no answer ends in time, and the task is still there for the next.
+#[tokio::test(start_paused = true)]
+async fn a_poll_has_its_time() {
+    let worker = Worker::saying([]);
+    let world = TestGateway::new()
+        .upstream("mine", worker.clone())
+        .settings(|settings| settings.call_timeout = Duration::from_millis(50))
+        .start()
+        .await;
+    world.call("dig", json!({})).await;
+    assert_eq!(code(&ask(&world, TaskVerb::Get).await), Some(Code::UpstreamTimeout));
+    worker.says.lock().unwrap().push_back(state("completed"));
+    assert_eq!(status(&ask(&world, TaskVerb::Get).await), "completed");
+}
