@@ -18,6 +18,9 @@ mod claim;
 /// 8: whether a human says yes, where one must.
 mod approve;
 
+/// 8, where the client can ask its person.
+mod elicit;
+
 /// 9: whether it may be made now; from here on an effect may follow.
 mod admit;
 
@@ -76,6 +79,8 @@ pub struct CallRequest {
     pub run_id: Option<String>,
     pub trace_id: Option<String>,
     pub idempotency_key: Option<String>,
+    /// What the caller says it is about.
+    pub intent: Option<String>,
     /// The caller's own patience; ours may be shorter.
     pub timeout: Option<Duration>,
     /// The gravest deed the call may do; absent, any that policy allows.
@@ -97,6 +102,7 @@ impl CallRequest {
             run_id: None,
             trace_id: None,
             idempotency_key: None,
+            intent: None,
             timeout: None,
             up_to: None,
         }
@@ -167,7 +173,7 @@ impl Gateway {
         if let Some(stored) = stored {
             return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
-        let permit = approve::approve(self, way, entry).await?;
+        let permit = approve::approve(self, &Asking { request: &request, tool: &tool, watch }, way, entry).await?;
         let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;
         let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await?;
         inspect::inspect(self, &request, &tool, answer, entry).await
@@ -187,6 +193,14 @@ impl Gateway {
         let stored = claim::recall(self, &tool, claim.as_ref(), entry).await?;
         Ok(Judged { tool, request, way, claim, stored })
     }
+}
+
+/// A call, its tool, and who follows it.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    request: &'a CallRequest,
+    tool: &'a Tool,
+    watch: &'a Watch,
 }
 
 /// A call that nothing has been done about yet.

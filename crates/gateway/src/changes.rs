@@ -141,9 +141,11 @@ impl Gateway {
             args: &Value::Null,
             written: None,
             params: &params,
+            intent: None,
+            spent: None,
             at: now,
         };
-        match policy::decide(&self.rules, &facts).way {
+        match policy::decide(&self.rules(), &facts).way {
             Way::Go(permit) => Ok(permit),
             Way::Ask(_) | Way::No(_) => Err(unknown()),
         }

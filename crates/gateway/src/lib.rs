@@ -8,6 +8,7 @@ pub mod browse;
 pub mod call;
 pub mod changes;
 pub mod gateway;
+mod in_force;
 pub mod lineage;
 pub mod listing;
 pub mod meaning;
@@ -17,6 +18,7 @@ pub mod pace;
 mod pins;
 pub mod refresh;
 pub mod replay;
+pub mod runs;
 pub mod sessions;
 pub mod settings;
 mod tasks;
@@ -34,7 +36,9 @@ pub use listing::Page;
 pub use meaning::{Heard, Meaning, Meanings};
 pub use news::{News, Question};
 pub use refresh::{Health, Refreshed, State};
+pub use pace::{Rate, Rates};
 pub use replay::{Replayed, Transcript, replay};
+pub use runs::RunLimits;
 pub use sessions::Introduction;
 pub use settings::{
     DriftRule, DriftRules, OnViolation, Output, Reads, RequireStructured, Search, Settings,

@@ -1,13 +1,17 @@
 //! What an operator may set about the road. Plain values; read from files elsewhere.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::menu::{Also, Doors, Mode};
 use context::{Profile, Redactor};
 use model::{UpstreamName, limits};
+use upstream::Webhook;
 
 use crate::meaning::Meanings;
+use crate::pace::Rates;
+use crate::runs::RunLimits;
 
 /// What happens to an answer that breaks what is asked of it. It is recorded either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +106,15 @@ pub struct Settings {
     /// Knows the secrets this gate holds.
     pub redactor: Redactor,
     pub approval_ttl: Duration,
+    /// Where somebody can answer in a browser; the approval's id follows.
+    pub approval_page: Option<String>,
+    /// Told of every new question.
+    pub approval_webhook: Option<Arc<Webhook>>,
+    /// Whether the person at a client that can ask one may answer.
+    pub ask_client: bool,
+    /// How often and how many at once, beyond one caller on one tool.
+    pub rates: Rates,
+    pub runs: RunLimits,
     pub reads: Reads,
     pub search: Search,
     /// Answers up to this size are kept with the record, for replay.
@@ -131,6 +144,11 @@ impl Default for Settings {
             outputs: BTreeMap::new(),
             redactor: Redactor::default(),
             approval_ttl: limits::APPROVAL_TTL_DEFAULT,
+            approval_page: None,
+            approval_webhook: None,
+            ask_client: false,
+            rates: Rates::default(),
+            runs: RunLimits::default(),
             reads: Reads::default(),
             search: Search::default(),
             answer_bytes: limits::ANSWER_BYTES_DEFAULT,

@@ -1,6 +1,6 @@
 //! Step 4 of the road: one match that says which surface and which method of the gateway.
 
-mod body;
+pub(crate) mod body;
 pub mod http;
 mod listen;
 mod sse;
@@ -234,8 +234,12 @@ fn call_request(
     name: String,
     args: Value,
 ) -> CallRequest {
-    let caller: Caller = visit.caller.clone();
+    let mut caller: Caller = visit.caller.clone();
+    if let Some(ceiling) = meta.ceiling {
+        caller.lower_ceiling(ceiling);
+    }
     CallRequest {
+        intent: meta.intent.clone(),
         method,
         meta: meta.rest.clone(),
         client: client_of(visit),

@@ -7,7 +7,7 @@ use model::{Code, Fault, ItemKind, Method, ReplayRule};
 
 use super::record::Entry;
 use super::{CallRequest, Via};
-use crate::browse::visible;
+use crate::browse::visible_by;
 use crate::gateway::Gateway;
 
 /// Finds what is asked for. What the caller may not see does not exist for it.
@@ -19,7 +19,7 @@ pub(super) fn resolve(
     entry.stage("resolve");
     let catalogue = gateway.catalogue();
     let tool = find(gateway, request, &catalogue)
-        .filter(|tool| visible(gateway, &request.caller, tool))
+        .filter(|tool| visible_by(&entry.rules, gateway, &request.caller, tool))
         .ok_or_else(|| unknown(request))?;
     entry.provenance.upstream = tool.item.key.upstream.to_string();
     entry.provenance.tool.clone_from(&tool.item.name);
