@@ -20,6 +20,7 @@ use crate::listing::Prepared;
 use crate::meaning::Meaning;
 use crate::memory::Memory;
 use crate::pace::Pace;
+use crate::questions::Asked;
 use crate::refresh::Offers;
 use crate::runs::Runs;
 use crate::sessions::Kept;
@@ -56,7 +57,8 @@ pub struct Gateway {
     pub(crate) clock: Clock,
     pub(crate) settings: Settings,
     pub(crate) pace: Pace,
-    pub(crate) runs: Option<Runs>,
+    pub(crate) runs: Option<Arc<Runs>>,
+    pub(crate) asked: Asked,
     pub(crate) meaning: Arc<Meaning>,
     pub(crate) manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
     pub(crate) namespaces: BTreeMap<UpstreamName, String>,
@@ -88,7 +90,8 @@ impl Gateway {
         parts.upstreams.attach(&changes.bell());
         Self {
             pace: Pace::new(parts.settings.calls_in_flight),
-            runs: Runs::new(&parts.settings.runs),
+            runs: Runs::new(&parts.settings.runs).map(Arc::new),
+            asked: Asked::default(),
             meaning: Arc::new(Meaning::new(&parts.settings, parts.clock.clone())),
             upstreams: parts.upstreams,
             manifests: parts.manifests,

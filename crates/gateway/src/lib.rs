@@ -16,6 +16,7 @@ mod memory;
 pub mod news;
 pub mod pace;
 mod pins;
+mod questions;
 pub mod refresh;
 pub mod replay;
 pub mod runs;

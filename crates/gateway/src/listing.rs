@@ -90,11 +90,15 @@ impl Gateway {
     }
 
     /// What an only upstream tells models about itself.
-    pub fn instructions(&self) -> Option<String> {
+    ///
+    /// Nothing to a caller that sees nothing of it.
+    pub fn instructions(&self, caller: &Caller) -> Option<String> {
         let catalogue = self.catalogue();
         let mut stands = catalogue.shelf().upstreams().values();
         match (stands.next(), stands.next()) {
-            (Some(only), None) if self.mode() == Mode::Native => only.instructions.clone(),
+            (Some(only), None) if self.mode() == Mode::Native => {
+                only.instructions.clone().filter(|_| !self.seen_upstreams(caller).is_empty())
+            }
             _ => None,
         }
     }

@@ -112,6 +112,8 @@ pub struct Settings {
     pub approval_webhook: Option<Arc<Webhook>>,
     /// Whether the person at a client that can ask one may answer.
     pub ask_client: bool,
+    /// Whether upstreams that no manifest speaks of may ask clients: people, models, folders.
+    pub undeclared_asks: bool,
     /// How often and how many at once, beyond one caller on one tool.
     pub rates: Rates,
     pub runs: RunLimits,
@@ -147,6 +149,7 @@ impl Default for Settings {
             approval_page: None,
             approval_webhook: None,
             ask_client: false,
+            undeclared_asks: true,
             rates: Rates::default(),
             runs: RunLimits::default(),
             reads: Reads::default(),

@@ -5,6 +5,7 @@
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test may fall over")]
 
+pub mod asker;
 pub mod contract;
 pub mod crash;
 pub mod embedder;
@@ -26,6 +27,7 @@ pub use everything::Everything;
 pub use faulty_http::FaultyHttp;
 pub use mcp_http::{McpHttp, Style};
 pub use misbehaving::Misbehaving;
+pub use asker::Asker;
 pub use notes::Notes;
 pub use recorder::{Recorder, Script, Seen};
 pub use rest::Rest;
