@@ -11,11 +11,17 @@ pub fn sign(key: &Secret, bytes: &[u8]) -> String {
     let hashed: [u8; 32] = Sha256::digest(given).into();
     let key = if given.len() > BLOCK { hashed.as_slice() } else { given };
     let pad = |with: u8| -> Vec<u8> {
-        key.iter().copied().chain(std::iter::repeat(0)).take(BLOCK).map(|byte| byte ^ with).collect()
+        key.iter()
+            .copied()
+            .chain(std::iter::repeat(0))
+            .take(BLOCK)
+            .map(|byte| byte ^ with)
+            .collect()
     };
     let inner = Sha256::new().chain_update(pad(0x36)).chain_update(bytes).finalize();
     let outer = Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize();
-    outer.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+    outer.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]

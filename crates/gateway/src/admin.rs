@@ -73,7 +73,8 @@ impl Gateway {
         let Some(webhook) = &self.settings.approval_webhook else { return };
         let page = self.settings.approval_page.as_ref();
         let url = page.map(|page| format!("{page}/{}", approval.approval_id));
-        let message = serde_json::json!({"event": "approval.requested", "approval": approval, "url": url});
+        let message =
+            serde_json::json!({"event": "approval.requested", "approval": approval, "url": url});
         let webhook = std::sync::Arc::clone(webhook);
         self.beside(async move {
             if let Err(fault) = webhook.tell(&message).await {

@@ -173,7 +173,9 @@ impl Gateway {
         if let Some(stored) = stored {
             return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
-        let permit = approve::approve(self, &Asking { request: &request, tool: &tool, watch }, way, entry).await?;
+        let permit =
+            approve::approve(self, &Asking { request: &request, tool: &tool, watch }, way, entry)
+                .await?;
         let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;
         let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await?;
         inspect::inspect(self, &request, &tool, answer, entry).await

@@ -27,9 +27,9 @@ impl Client {
 
     /// Whether the client answers anything at all.
     pub fn answers(&self) -> bool {
-        ["elicitation", "sampling", "roots"].iter().any(|able| {
-            self.capabilities.get(*able).is_some_and(|value| !value.is_null())
-        })
+        ["elicitation", "sampling", "roots"]
+            .iter()
+            .any(|able| self.capabilities.get(*able).is_some_and(|value| !value.is_null()))
     }
 
     /// Whether the client answers requests with this method.

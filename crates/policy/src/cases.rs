@@ -133,16 +133,12 @@ pub fn try_case(rules: &Rules, case: &Case) -> Result<(), Surprise> {
         Asked::Approve => Some(Action::Approve),
         Asked::Call | Asked::Read | Asked::GetPrompt => None,
     };
-    match quiet {
-        Some(action) => {
-            let got = if may(rules, action, &facts) { Expected::Allow } else { Expected::Deny };
-            case.compare(got, None).map_err(surprise)
-        }
-        None => {
-            let decision = decide(rules, &facts).decision;
-            case.compare(outcome(&decision), Some(&decision)).map_err(surprise)
-        }
+    if let Some(action) = quiet {
+        let got = if may(rules, action, &facts) { Expected::Allow } else { Expected::Deny };
+        return case.compare(got, None).map_err(surprise);
     }
+    let decision = decide(rules, &facts).decision;
+    case.compare(outcome(&decision), Some(&decision)).map_err(surprise)
 }
 
 const fn outcome(decision: &Decision) -> Expected {
@@ -165,11 +161,17 @@ impl Case {
             return Err(message + &why.unwrap_or_default());
         }
         let Some(decision) = decision else { return Ok(()) };
-        if let Some(rules) = self.rules.as_ref().filter(|rules| **rules != decision.matched_rule_ids)
+        if let Some(rules) =
+            self.rules.as_ref().filter(|rules| **rules != decision.matched_rule_ids)
         {
-            return differs("the deciding policies", json!(rules), json!(decision.matched_rule_ids));
+            return differs(
+                "the deciding policies",
+                json!(rules),
+                json!(decision.matched_rule_ids),
+            );
         }
-        if let Some(gate) = self.gate.as_ref().filter(|gate| Some(*gate) != decision.gate.as_ref()) {
+        if let Some(gate) = self.gate.as_ref().filter(|gate| Some(*gate) != decision.gate.as_ref())
+        {
             return differs("the gate", json!(gate), json!(decision.gate));
         }
         match self.mode.filter(|mode| *mode != decision.effective_mode) {
@@ -225,7 +227,9 @@ pub fn read_principal(text: &str) -> Result<Principal, String> {
     .collect();
     match kinds.get(kind) {
         Some(kind) => Ok(Principal { kind: *kind, ..Principal::user(id) }),
-        None => Err(format!("`{kind}` is no kind of caller; write user, service, agent or automation")),
+        None => {
+            Err(format!("`{kind}` is no kind of caller; write user, service, agent or automation"))
+        }
     }
 }
 
@@ -239,7 +243,8 @@ impl Subject {
         });
         if let Some(binding) = binding.as_object_mut() {
             binding.extend(self.effect.map(|effect| ("effect".to_owned(), json!(effect))));
-            binding.extend(self.gate.as_ref().map(|gate| ("requires_gate".to_owned(), json!(gate))));
+            binding
+                .extend(self.gate.as_ref().map(|gate| ("requires_gate".to_owned(), json!(gate))));
         }
         let read = serde_json::from_value(binding);
         read.map(Some).map_err(|error| format!("the tool cannot be read: {error}"))
@@ -329,13 +334,18 @@ mod tests {
     /// CO-204: denied, approval required, a mode lowered, and one that cannot be raised.
     #[test]
     fn policy_denies_asks_lowers_and_never_raises() {
-        let with_mode = |mode: &str| json!({"upstream": "b", "name": "p", "class": "act", "mode": mode});
+        let with_mode =
+            |mode: &str| json!({"upstream": "b", "name": "p", "class": "act", "mode": mode});
         let check = |case: Value| assert_eq!(said(case.clone()), None, "{case}");
         check(json!({"expect": "deny", "roles": ["intern"]}));
         check(json!({"expect": "ask", "gate": "OPS", "tool": with_mode("destructive")}));
         let small = json!({"amount": 5});
-        check(json!({"expect": "allow", "mode": "network", "arguments": small, "tool": with_mode("delegated")}));
-        check(json!({"expect": "allow", "mode": "read_only", "arguments": small, "tool": with_mode("read_only")}));
+        check(
+            json!({"expect": "allow", "mode": "network", "arguments": small, "tool": with_mode("delegated")}),
+        );
+        check(
+            json!({"expect": "allow", "mode": "read_only", "arguments": small, "tool": with_mode("read_only")}),
+        );
     }
 
     #[test]

@@ -130,7 +130,10 @@ impl Ruling {
 
     fn too_grave(facts: &Facts<'_>) -> Self {
         let ceiling = facts.caller.ceiling.map_or("", ApprovalMode::as_str);
-        Self::denied(format!("this caller may go up to `{ceiling}`, and this is `{}`", facts.mode()))
+        Self::denied(format!(
+            "this caller may go up to `{ceiling}`, and this is `{}`",
+            facts.mode()
+        ))
     }
 
     /// What rules that look at nothing say: as in Cedar, a `forbid` overrides every `permit`, and

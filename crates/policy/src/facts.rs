@@ -94,7 +94,9 @@ impl Facts<'_> {
             ("circumstances", Field::Value(&more)),
         ];
         // Most calls have none, and records from before know of none.
-        canonical::hash_fields(fields.into_iter().filter(|(key, _)| *key != "circumstances" || !more.is_null()))
+        canonical::hash_fields(
+            fields.into_iter().filter(|(key, _)| *key != "circumstances" || !more.is_null()),
+        )
     }
 
     fn circumstances(&self) -> Value {

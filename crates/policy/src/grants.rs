@@ -97,7 +97,12 @@ mod tests {
         check(&["fs.read:/workspace/*"], false, &["fs.read:/etc/passwd"], false);
         check(&["fs.read:/w/?.txt"], false, &["fs.read:/w/a.txt"], true);
         // The first colon ends the name.
-        check(&["net.fetch:https://a.example/*"], false, &["net.fetch:https://a.example/x/y"], true);
+        check(
+            &["net.fetch:https://a.example/*"],
+            false,
+            &["net.fetch:https://a.example/x/y"],
+            true,
+        );
         // A wish for everything is not covered by a grant for something; an empty scope is none.
         check(&["fs.read:/workspace/*"], false, &["fs.read"], false);
         check(&["fs.read:/workspace/*"], false, &["fs.read:"], false);

@@ -5,7 +5,9 @@
 
 use std::str::FromStr;
 
-use cedar_policy::{PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator};
+use cedar_policy::{
+    PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
+};
 use miette::Diagnostic;
 use model::ApprovalMode;
 use serde::Serialize;
@@ -55,7 +57,10 @@ fn of_error(text: &str, error: &ValidationError) -> Option<Finding> {
         ValidationError::UnsafeAttributeAccess(_) if on_arguments => {
             let message = "an argument is read that may be missing, and then the call is refused";
             let fix = "ask first: `context.arguments has NAME && context.arguments.NAME …`";
-            Some(finding(text, error.policy_id(), error, message.to_owned(), Some(fix.to_owned())).mild())
+            Some(
+                finding(text, error.policy_id(), error, message.to_owned(), Some(fix.to_owned()))
+                    .mild(),
+            )
         }
         ValidationError::EmptySetForbidden(_) => None,
         _ => {
@@ -67,13 +72,11 @@ fn of_error(text: &str, error: &ValidationError) -> Option<Finding> {
 
 /// A condition on arguments looks impossible to Cedar, which knows of none.
 fn of_warning(text: &str, odd: &ValidationWarning) -> Option<Finding> {
-    match odd {
-        ValidationWarning::ImpossiblePolicy(_) => None,
-        _ => {
-            let fix = odd.help().map(|help| help.to_string());
-            Some(finding(text, odd.policy_id(), odd, plain(&odd.to_string()), fix).mild())
-        }
+    if matches!(odd, ValidationWarning::ImpossiblePolicy(_)) {
+        return None;
     }
+    let fix = odd.help().map(|help| help.to_string());
+    Some(finding(text, odd.policy_id(), odd, plain(&odd.to_string()), fix).mild())
 }
 
 fn finding(
@@ -163,13 +166,27 @@ mod tests {
     fn what_is_sound_is_not_complained_about() {
         let check = |text: &str| assert_eq!(said(text), [""; 0], "{text}");
         check("permit (principal, action, resource);");
-        check("permit (principal in Role::\"ops\", action == Action::\"call\", resource in Namespace::\"a\");");
-        check("@id(\"a\") @gate(\"G\") @mode(\"network\") @obligations(\"record\") permit (principal, action, resource) when { resource.effect == \"external\" };");
-        check("forbid (principal, action, resource) when { context.arguments has amount && context.arguments.amount > 5 };");
-        check("permit (principal, action, resource) when { context.scopes.contains(\"fs.read\") && context.now_ms > 5 };");
-        check("forbid (principal, action, resource) unless { context has intent && context.intent like \"refund*\" };");
-        check("forbid (principal, action, resource) when { context has budget && context.budget.writes > 3 };");
-        check("permit (principal, action == Action::\"approve\", resource) when { principal.tenant == \"a\" };");
+        check(
+            "permit (principal in Role::\"ops\", action == Action::\"call\", resource in Namespace::\"a\");",
+        );
+        check(
+            "@id(\"a\") @gate(\"G\") @mode(\"network\") @obligations(\"record\") permit (principal, action, resource) when { resource.effect == \"external\" };",
+        );
+        check(
+            "forbid (principal, action, resource) when { context.arguments has amount && context.arguments.amount > 5 };",
+        );
+        check(
+            "permit (principal, action, resource) when { context.scopes.contains(\"fs.read\") && context.now_ms > 5 };",
+        );
+        check(
+            "forbid (principal, action, resource) unless { context has intent && context.intent like \"refund*\" };",
+        );
+        check(
+            "forbid (principal, action, resource) when { context has budget && context.budget.writes > 3 };",
+        );
+        check(
+            "permit (principal, action == Action::\"approve\", resource) when { principal.tenant == \"a\" };",
+        );
     }
 
     #[test]
@@ -185,10 +202,22 @@ mod tests {
         );
         check("permit (principal, action == Action::\"cal\", resource);", &["wrong", "cal"]);
         check("permit (principal == Usr::\"ann\", action, resource);", &["wrong", "Usr", "User"]);
-        check("permit (principal, action, resource) when { context.now_ms == \"x\" };", &["wrong line 1"]);
-        check("permit (principal, action, resource) when { context.intent == \"x\" };", &["wrong", "has intent"]);
-        check("permit (principal, action, resource) when { context.arguments.amount < 5 };", &["odd line 1", "`context.arguments has NAME"]);
-        check("@mode(\"quiet\") permit (principal, action, resource);", &["wrong", "`quiet` is no mode", "read_only"]);
+        check(
+            "permit (principal, action, resource) when { context.now_ms == \"x\" };",
+            &["wrong line 1"],
+        );
+        check(
+            "permit (principal, action, resource) when { context.intent == \"x\" };",
+            &["wrong", "has intent"],
+        );
+        check(
+            "permit (principal, action, resource) when { context.arguments.amount < 5 };",
+            &["odd line 1", "`context.arguments has NAME"],
+        );
+        check(
+            "@mode(\"quiet\") permit (principal, action, resource);",
+            &["wrong", "`quiet` is no mode", "read_only"],
+        );
         check("@gat(\"G\") permit (principal, action, resource);", &["odd", "`@gat`"]);
         check("@gate(\"G\") forbid (principal, action, resource);", &["odd", "asks nobody"]);
     }

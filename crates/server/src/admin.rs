@@ -34,12 +34,7 @@ pub(crate) async fn answer(mcp: &Mcp, path: &str, method: &Method, request: Requ
     api(mcp, path, method, request).await.unwrap_or_else(|fault| refuse(&fault))
 }
 
-async fn api(
-    mcp: &Mcp,
-    path: &str,
-    method: &Method,
-    request: Request,
-) -> Result<Response, Fault> {
+async fn api(mcp: &Mcp, path: &str, method: &Method, request: Request) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
     let approver = approver(mcp, &parts.headers)?;
     let rest = path.strip_prefix(API).unwrap_or_default().trim_start_matches('/');

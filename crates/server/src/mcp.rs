@@ -60,9 +60,12 @@ impl Mcp {
                 &self.gateway.capabilities(false),
             )
             .into(),
-            Ask::Discover => {
-                encode::discovered(&id, &self.server(&visit.caller), &self.gateway.capabilities(true)).into()
-            }
+            Ask::Discover => encode::discovered(
+                &id,
+                &self.server(&visit.caller),
+                &self.gateway.capabilities(true),
+            )
+            .into(),
             Ask::Ping => encode::done(&id, visit.revision, &self.server).into(),
             Ask::List { what: Listed::Tasks, .. } => self.tasks(&id, visit).await,
             Ask::List { what, cursor } => self.list(&id, visit, what, cursor.as_deref()),

@@ -21,13 +21,13 @@ pub mod rest;
 pub mod test_gateway;
 pub mod world;
 
+pub use asker::Asker;
 pub use contract::{capability, manifest, tool};
 pub use embedder::Embedder;
 pub use everything::Everything;
 pub use faulty_http::FaultyHttp;
 pub use mcp_http::{McpHttp, Style};
 pub use misbehaving::Misbehaving;
-pub use asker::Asker;
 pub use notes::Notes;
 pub use recorder::{Recorder, Script, Seen};
 pub use rest::Rest;

@@ -181,17 +181,20 @@ struct Sources {
     namespaces: BTreeMap<UpstreamName, String>,
 }
 
-fn sources(
-    config: &Config,
-    data: Option<&Path>,
-    profile: Profile,
-) -> Result<Sources, CliError> {
+fn sources(config: &Config, data: Option<&Path>, profile: Profile) -> Result<Sources, CliError> {
     let egress = governing::egress(config, profile);
     let guard = Arc::new(Guard::default());
     let (mut members, mut manifests, mut namespaces) =
         (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for (name, upstream) in config.upstreams.iter().filter(|(_, upstream)| upstream.enabled) {
-        members.push((name.clone(), connect::member(name, upstream, &connect::World { data, guard: &guard, egress: &egress })?));
+        members.push((
+            name.clone(),
+            connect::member(
+                name,
+                upstream,
+                &connect::World { data, guard: &guard, egress: &egress },
+            )?,
+        ));
         if let Some(manifest) = connect::manifest(upstream)? {
             manifests.insert(name.clone(), Arc::new(manifest));
         }

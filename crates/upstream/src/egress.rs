@@ -21,7 +21,9 @@ pub enum Egress {
 
 /// An address that may not be reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{host}` is not an address of the public internet, and `egress.allow_private` does not name it")]
+#[error(
+    "`{host}` is not an address of the public internet, and `egress.allow_private` does not name it"
+)]
 pub struct Refused {
     pub host: String,
 }
@@ -81,9 +83,7 @@ fn names(known: &str, host: &str, address: IpAddr) -> bool {
         _ => return false,
     };
     let length = if length.is_empty() { Some(bits) } else { length.parse::<u32>().ok() };
-    length.is_some_and(|length| {
-        length <= bits && within(address, network, bits - length)
-    })
+    length.is_some_and(|length| length <= bits && within(address, network, bits - length))
 }
 
 /// Whether two addresses agree but for their last bits.
@@ -130,7 +130,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     })
 }
 
-/// Only 2000::/3 is given out, and not all of it to somebody.
+/// Only `2000::/3` is given out, and not all of it to somebody.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     const RESERVED: [([u16; 3], u32); 4] = [
         // Teredo, benchmarking, ORCHID and the like.

@@ -21,7 +21,7 @@ pub(super) fn authorize(
     let wanted = grants::Wanted {
         tool: &tool.item.name,
         shown: &tool.shown_name,
-        deployment: &tool.protocol,
+        deployment: tool.protocol,
     };
     grants::check(&request.caller, tool.capability.as_ref(), wanted)?;
     entry.stage("validate");

@@ -80,10 +80,7 @@ fn form(approval: &Approval) -> Map<String, Value> {
         },
         "required": ["decision"],
     });
-    Map::from_iter([
-        ("message".to_owned(), message.into()),
-        ("requestedSchema".to_owned(), schema),
-    ])
+    Map::from_iter([("message".to_owned(), message.into()), ("requestedSchema".to_owned(), schema)])
 }
 
 /// What the person said. A form that was put away leaves the question open.

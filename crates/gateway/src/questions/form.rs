@@ -1,13 +1,27 @@
 //! Forms and addresses that a person is asked to fill in or to open.
 
 use context::Redactor;
-use manifest::surface::Elicitation;
+use manifest::Elicitation;
 use serde_json::{Map, Value};
 
 /// Parts of a name by which a field asks for a secret.
 const SECRET_WORDS: [&str; 17] = [
-    "password", "passwd", "passphrase", "passcode", "secret", "apikey", "accesskey", "privatekey",
-    "token", "credential", "cvv", "cvc", "cardnumber", "creditcard", "socialsecurity", "seedphrase",
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "token",
+    "credential",
+    "cvv",
+    "cvc",
+    "cardnumber",
+    "creditcard",
+    "socialsecurity",
+    "seedphrase",
     "onetimecode",
 ];
 /// Whole names of such fields, too short to be looked for within others.

@@ -1,7 +1,7 @@
 //! Folders a client names, and those of them that an upstream may hear of. Knowing of a folder is no
 //! leave to read in it: every call is judged all the same.
 
-use manifest::surface::Sandbox;
+use manifest::Sandbox;
 use serde_json::Value;
 
 /// Leaves out what lies outside the folders its manifest declares.
@@ -24,7 +24,8 @@ fn lies_in(uri: &str, folder: &str) -> bool {
     let odd = path.contains(['%', '\\', '?', '#']) || path.split('/').any(|part| part == "..");
     let folder = folder.trim_end_matches('*').trim_end_matches('/');
     let below = path.strip_prefix(folder);
-    !odd && path.starts_with('/') && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    !odd && path.starts_with('/')
+        && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]

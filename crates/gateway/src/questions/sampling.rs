@@ -1,6 +1,6 @@
 //! What an upstream wants a client's model to do.
 
-use manifest::surface::Sampling;
+use manifest::Sampling;
 use model::Client;
 use serde_json::{Map, Value};
 
@@ -70,7 +70,11 @@ fn balanced(params: &Map<String, Value>) -> Result<(), String> {
         open.clear();
         open.append(&mut uses);
     }
-    if open.is_empty() { Ok(()) } else { Err("a use of a tool is left without a result".to_owned()) }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err("a use of a tool is left without a result".to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -133,7 +137,10 @@ mod tests {
             assert_eq!(got.is_ok(), passes, "{params}: {got:?}");
         };
         check(json!([said(text.clone())]), true);
-        check(json!([said(json!([used("a"), used("b")])), said(json!([result("b"), result("a")]))]), true);
+        check(
+            json!([said(json!([used("a"), used("b")])), said(json!([result("b"), result("a")]))]),
+            true,
+        );
         check(json!([said(used("a")), said(result("a")), said(text.clone())]), true);
         check(json!([said(used("a"))]), false);
         check(json!([said(used("a")), said(text.clone())]), false);

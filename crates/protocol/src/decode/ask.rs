@@ -226,7 +226,8 @@ mod tests {
             assert!(!matches!(way, Ok(Ask::Other)), "{method}");
         }
         let source = include_str!("ask.rs");
-        let body = source.split("pub(super) fn take(").nth(1).unwrap().split("\nfn ").next().unwrap();
+        let body =
+            source.split("pub(super) fn take(").nth(1).unwrap().split("\nfn ").next().unwrap();
         let arms = body.lines().filter_map(|line| line.trim().strip_prefix('"'));
         let arms: Vec<&str> = arms.filter_map(|arm| arm.split_once("\" =>")).map(|a| a.0).collect();
         assert_eq!(arms, METHODS);

@@ -58,15 +58,18 @@ fn shown(approval: &Approval) -> String {
         ("answered by", approval.approver.as_deref().unwrap_or("nobody yet")),
     ]
     .map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>", escape(value)));
-    format!("<dl>{}</dl><p>With these arguments, once:</p><pre>{}</pre>", rows.concat(), escape(&args))
+    format!(
+        "<dl>{}</dl><p>With these arguments, once:</p><pre>{}</pre>",
+        rows.concat(),
+        escape(&args)
+    )
 }
 
 fn form(id: &str, above: &str, decisions: &[&str]) -> String {
     let id = escape(id);
-    let buttons: String = decisions
-        .iter()
-        .map(|word| format!("<button name=\"decision\" value=\"{word}\">{word}</button> "))
-        .collect();
+    let button =
+        |word: &&str| format!("<button name=\"decision\" value=\"{word}\">{word}</button>");
+    let buttons = decisions.iter().map(button).collect::<Vec<_>>().join(" ");
     format!(
         "{above}<form method=\"post\" action=\"/approvals/{id}\">\
          <p><label>Token <input type=\"password\" name=\"token\" autocomplete=\"off\" required>\
@@ -82,7 +85,10 @@ fn html(status: StatusCode, body: &str) -> Response {
     );
     let headers = [
         ("content-type", "text/html; charset=utf-8"),
-        ("content-security-policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'"),
+        (
+            "content-security-policy",
+            "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+        ),
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
         ("cache-control", "no-store"),

@@ -73,7 +73,8 @@ async fn a_declined_form_refuses_and_one_put_away_leaves_the_question_open() {
         };
         let (rejected, pending) = (ApprovalState::Rejected, ApprovalState::Pending);
         check(json!({"action": "decline"}), rejected, "APPROVAL_REJECTED").await;
-        let no = json!({"action": "accept", "content": {"decision": "reject", "reason": "no money"}});
+        let no =
+            json!({"action": "accept", "content": {"decision": "reject", "reason": "no money"}});
         check(no, rejected, "no money").await;
         check(json!({"action": "cancel"}), pending, "APPROVAL_PENDING").await;
         let nonsense = json!({"action": "accept", "content": {"decision": 7}});
@@ -129,7 +130,13 @@ fn door() -> Doorkeeper {
 }
 
 /// One request to the gate's HTTP door: its status and body.
-async fn http(world: &World, method: &str, path: &str, token: &str, body: (&str, &str)) -> (u16, String) {
+async fn http(
+    world: &World,
+    method: &str,
+    path: &str,
+    token: &str,
+    body: (&str, &str),
+) -> (u16, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let to = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
@@ -210,7 +217,8 @@ async fn who_may_not_approve_a_tool_sees_no_question_about_it() {
     let id = asked(&world).await;
     let one = format!("/admin/approvals/{id}");
     let (status, foreign) = http(&world, "GET", &one, "token-of-ann", (JSON, "")).await;
-    let (_, unknown) = http(&world, "GET", "/admin/approvals/apr_x", "token-of-ann", (JSON, "")).await;
+    let (_, unknown) =
+        http(&world, "GET", "/admin/approvals/apr_x", "token-of-ann", (JSON, "")).await;
     assert_eq!((status, foreign.replace(&id, "apr_x")), (404, unknown));
     let (_, listed) = http(&world, "GET", "/admin/approvals", "token-of-ann", (JSON, "")).await;
     assert_eq!(listed.trim(), "{\"approvals\":[]}");

@@ -122,7 +122,8 @@ async fn a_yes_releases_nothing_else_beside_the_arguments() {
 #[tokio::test]
 async fn a_yes_releases_no_call_of_another_tenant() {
     let (recorder, world) = bank().await;
-    let of = |tenant: &str| Principal { tenant_id: Some(tenant.to_owned()), ..Principal::user("ann") };
+    let of =
+        |tenant: &str| Principal { tenant_id: Some(tenant.to_owned()), ..Principal::user("ann") };
     let first = world.call_as(of("one"), "pay", euros(5)).await;
     world.approve(&first).await;
     let other = world.call_as(of("two"), "pay", euros(5)).await;

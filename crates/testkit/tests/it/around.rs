@@ -36,8 +36,10 @@ async fn world(watched: &Watched, mode: Mode, policy: &str) -> World {
 async fn say_everything(world: &World, over: Over, era: Era, logging: bool) -> usize {
     let mut line = Line::connect(world, over, era).await;
     let requests = requests::all(world, era);
-    let requests: Vec<_> =
-        requests.into_iter().filter(|(method, _)| logging || *method != "logging/setLevel").collect();
+    let requests: Vec<_> = requests
+        .into_iter()
+        .filter(|(method, _)| logging || *method != "logging/setLevel")
+        .collect();
     for (method, params) in &requests {
         line.ask(method, params.clone()).await;
     }
@@ -75,7 +77,12 @@ async fn under_a_policy_that_permits_everything_each_of_them_arrives() {
         }
     };
     let all = [
-        "tools/call", "resources/read", "prompts/get", "completion/complete", "follow", "log level",
+        "tools/call",
+        "resources/read",
+        "prompts/get",
+        "completion/complete",
+        "follow",
+        "log level",
     ];
     for over in [Over::Stdio, Over::Http, Over::Sse] {
         check(Mode::Native, over, Era::Old, &all).await;

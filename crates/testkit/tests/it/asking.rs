@@ -168,8 +168,7 @@ async fn a_question_within_an_answer_is_judged_too() {
         "requestState": "s",
     });
     let answer = model::Answer::read(interim).unwrap();
-    let recorder =
-        toolgate_testkit::Recorder::one("ask", toolgate_testkit::Script::Answer(answer));
+    let recorder = toolgate_testkit::Recorder::one("ask", toolgate_testkit::Script::Answer(answer));
     let world = TestGateway::new().upstream("it", recorder).start().await;
     let done = world.send(World::request("ask", json!({}))).await;
     let fault = done.fault.unwrap();

@@ -87,7 +87,10 @@ async fn a_run_that_has_used_up_its_budget_is_refused_and_others_are_not() {
 async fn writes_are_counted_apart_and_refused_calls_not_at_all() {
     let budget = RunBudget { max_write_calls: Some(1), ..RunBudget::default() };
     let (recorder, world) = shelf(Script::Echo, |s| s.runs.budget = budget).await;
-    assert_eq!(code(&world.send(in_run("r", "nowhere", json!({}))).await), Some(Code::ToolNotFound));
+    assert_eq!(
+        code(&world.send(in_run("r", "nowhere", json!({}))).await),
+        Some(Code::ToolNotFound)
+    );
     assert_eq!(code(&world.send(in_run("r", "put", json!({}))).await), None);
     let second = in_run("r", "put", json!({}));
     refused(&world, &recorder, second, Code::BudgetExceeded, "limits").await;

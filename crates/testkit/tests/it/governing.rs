@@ -151,11 +151,13 @@ async fn a_policy_knows_who_calls_and_what_for_and_a_replay_agrees() {
 #[tokio::test]
 async fn an_obligation_asks_for_a_key() {
     let recorder = Recorder::one("pay", Script::Echo);
-    let text = "@obligations(\"idempotency_key, tell-finance\") permit(principal, action, resource);";
+    let text =
+        "@obligations(\"idempotency_key, tell-finance\") permit(principal, action, resource);";
     let world = TestGateway::new().upstream("bank", recorder.clone()).policy(text).start().await;
     let request = World::request("pay", json!({}));
     let (_, record) = refused(&world, &recorder, request, Code::IdempotencyMissing, "policy").await;
     assert_eq!(record.decision.unwrap().obligations, ["idempotency_key", "tell-finance"]);
-    let keyed = CallRequest { idempotency_key: Some("k1".to_owned()), ..World::request("pay", json!({})) };
+    let keyed =
+        CallRequest { idempotency_key: Some("k1".to_owned()), ..World::request("pay", json!({})) };
     assert_eq!(code(&world.send(keyed).await), None);
 }

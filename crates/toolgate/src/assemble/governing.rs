@@ -132,10 +132,8 @@ const fn ceiling(ceiling: Ceiling) -> ApprovalMode {
 }
 
 pub(super) fn rates(config: &Config) -> Rates {
-    let rate = |limit: &RateLimit| Rate {
-        per_minute: limit.calls_per_minute,
-        in_flight: limit.in_flight,
-    };
+    let rate =
+        |limit: &RateLimit| Rate { per_minute: limit.calls_per_minute, in_flight: limit.in_flight };
     let limits = &config.limits;
     Rates {
         per_caller: rate(&limits.per_caller),

@@ -160,7 +160,8 @@ fn url(bound: SocketAddr, transport: Transport) -> String {
 
 /// Where people answer questions, if anybody here may.
 fn page(config: &Config, bound: SocketAddr) -> Option<String> {
-    let own = config.http.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
+    let own =
+        config.http.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
     let base = own.unwrap_or_else(|| format!("http://{bound}"));
     let approvers = config.auth.tokens.iter().any(|token| token.approver);
     approvers.then(|| format!("{base}/approvals"))

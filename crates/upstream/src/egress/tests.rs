@@ -14,9 +14,21 @@ use crate::http_client;
 
 /// One address of every network that is not public.
 const PRIVATE: [&str; 15] = [
-    "0.0.0.1", "10.1.2.3", "100.64.0.1", "127.0.0.1", "169.254.169.254", "172.16.0.1",
-    "172.31.255.254", "192.0.0.8", "192.0.2.1", "192.168.1.1", "198.18.0.1", "198.51.100.7",
-    "203.0.113.9", "224.0.0.1", "255.255.255.255",
+    "0.0.0.1",
+    "10.1.2.3",
+    "100.64.0.1",
+    "127.0.0.1",
+    "169.254.169.254",
+    "172.16.0.1",
+    "172.31.255.254",
+    "192.0.0.8",
+    "192.0.2.1",
+    "192.168.1.1",
+    "198.18.0.1",
+    "198.51.100.7",
+    "203.0.113.9",
+    "224.0.0.1",
+    "255.255.255.255",
 ];
 
 /// The same address in the spellings that parsers and resolvers understand.
@@ -51,8 +63,18 @@ fn spellings(address: Ipv4Addr) -> Vec<String> {
 
 /// What is not the spelling of an IPv4 address.
 const OTHERS: [&str; 12] = [
-    "[::]", "[::1]", "[fc00::1]", "[fd12:3456::1]", "[fe80::1]", "[fec0::1]", "[ff02::1]",
-    "[2001:db8::1]", "[100::1]", "[3fff::1]", "[2001:10::1]", "[5f00::1]",
+    "[::]",
+    "[::1]",
+    "[fc00::1]",
+    "[fd12:3456::1]",
+    "[fe80::1]",
+    "[fec0::1]",
+    "[ff02::1]",
+    "[2001:db8::1]",
+    "[100::1]",
+    "[3fff::1]",
+    "[2001:10::1]",
+    "[5f00::1]",
 ];
 
 /// What the system makes of a host; digits are read without asking anybody.
@@ -138,7 +160,8 @@ async fn a_guarded_client_does_not_even_connect() {
         *request.uri_mut() = uri;
         http_client::send(&client, request).await.unwrap_err().code
     };
-    for host in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:7f00:1]"] {
+    for host in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:7f00:1]"]
+    {
         let refused = ask(Egress::public(Vec::new()), host).await;
         assert_eq!(refused, Code::EgressDenied, "{host}");
     }

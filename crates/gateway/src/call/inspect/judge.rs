@@ -72,8 +72,7 @@ fn blocked(rule: &str, tool_name: &str, broken: Vec<Violation>) -> Fault {
         }
         _ => format!("the tool ran, but its answer breaks its output schema: {first}"),
     };
-    let violation =
-        if rule == "mcp-non-object-output" { rule } else { "mcp-output-schema" };
+    let violation = if rule == "mcp-non-object-output" { rule } else { "mcp-output-schema" };
     let place = broken.first().map(|v| (v.instance_path.clone(), v.schema_path.clone()));
     let (instance_path, schema_path) = place.unwrap_or_default();
     Fault::new(Code::OutputInvalid, message)

@@ -1,13 +1,13 @@
 //! A client of either era that is asked something in the course of a call, and a receiver of
 //! webhooks.
 
+#![expect(clippy::indexing_slicing, clippy::expect_used, reason = "a test may fall over")]
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use server::stdio;
-use tokio::io::{
-    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines,
-};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -37,7 +37,8 @@ impl Client {
         let mut client = Self { era, able, last_id: 0, call: Value::Null, input, output };
         if era != MODERN {
             let info = json!({"name": "asked", "version": "1"});
-            let params = json!({"protocolVersion": era, "capabilities": client.able, "clientInfo": info});
+            let params =
+                json!({"protocolVersion": era, "capabilities": client.able, "clientInfo": info});
             client.send("initialize", params).await;
             client.next().await;
         }
@@ -45,16 +46,19 @@ impl Client {
     }
 
     /// Makes a call and answers the question it leads to, if any, with `said`.
-    pub(super) async fn call(&mut self, tool: &str, args: Value, said: Value) -> (Option<Value>, Value) {
+    pub(super) async fn call(
+        &mut self,
+        tool: &str,
+        args: Value,
+        said: Value,
+    ) -> (Option<Value>, Value) {
         let first = self.begin(tool, args).await;
         let asked = question(&first);
-        match asked {
-            None => (None, first),
-            Some(_) => {
-                let answer = self.reply(&first, said).await;
-                (asked, answer)
-            }
+        if asked.is_none() {
+            return (None, first);
         }
+        let answer = self.reply(&first, said).await;
+        (asked, answer)
     }
 
     /// Makes a call; the first thing the gate says.

@@ -1,5 +1,12 @@
 //! One client over any transport, written by hand down to the bytes, in this process.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may fall over"
+)]
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -70,7 +77,8 @@ impl Line {
         let mut line = Self { era, last_id: 0, wire, _stop: stop.drop_guard() };
         if era == Era::Old {
             let info = json!({"name": "around", "version": "1"});
-            let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+            let greeting =
+                json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
             let greeted = line.ask("initialize", greeting).await;
             assert!(greeted["result"].is_object(), "{greeted}");
         }
@@ -159,7 +167,10 @@ async fn post(
         };
         more += &text("mcp-method", &message["method"]);
         let params = &message["params"];
-        more += &text("mcp-name", if params["uri"].is_string() { &params["uri"] } else { &params["name"] });
+        more += &text(
+            "mcp-name",
+            if params["uri"].is_string() { &params["uri"] } else { &params["name"] },
+        );
     }
     let request = format!(
         "POST {path} HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\ncontent-type: application/json\r\n\

@@ -36,7 +36,8 @@ fn of(method: &'static str, world: &World, era: Era) -> Vec<(&'static str, Value
         }
         "completion/complete" => {
             let argument = json!({"name": "to", "value": "a"});
-            let prompt = json!({"ref": {"type": "ref/prompt", "name": "whisper"}, "argument": argument});
+            let prompt =
+                json!({"ref": {"type": "ref/prompt", "name": "whisper"}, "argument": argument});
             let template = json!({"ref": {"type": "ref/resource", "uri": "file:///rooms/{room}"}, "argument": argument});
             each(vec![prompt, template])
         }
@@ -57,7 +58,8 @@ fn calls(world: &World) -> Vec<Value> {
         for (verb, argument) in VERBS {
             calls.push(json!({"name": verb, "arguments": {argument: name}}));
         }
-        calls.push(json!({"name": "tool_execute", "arguments": {"tool_id": name, "dry_run": true}}));
+        calls
+            .push(json!({"name": "tool_execute", "arguments": {"tool_id": name, "dry_run": true}}));
         calls.push(json!({"name": "tool_browse", "arguments": {"query": name}}));
     }
     for uri in uris() {

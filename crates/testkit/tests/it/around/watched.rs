@@ -26,7 +26,9 @@ impl Connector for Watched {
     }
 
     async fn list(&self) -> Result<Vec<Value>, Fault> {
-        Ok(vec![json!({"name": "burn", "description": "Burn it.", "inputSchema": {"type": "object"}})])
+        Ok(vec![
+            json!({"name": "burn", "description": "Burn it.", "inputSchema": {"type": "object"}}),
+        ])
     }
 
     async fn offer(&self) -> Result<Offer, Fault> {
