@@ -12,6 +12,9 @@ mod resolve;
 /// 7: whether this call may be made.
 mod authorize;
 
+/// Before anybody is asked, and after the answer: what a critic says, where there is one.
+mod verify;
+
 /// Before anybody is asked: whether this key was answered already.
 mod claim;
 
@@ -173,9 +176,9 @@ impl Gateway {
         if let Some(stored) = stored {
             return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
-        let permit =
-            approve::approve(self, &Asking { request: &request, tool: &tool, watch }, way, entry)
-                .await?;
+        verify::verify(self, &request, &tool, entry).await?;
+        let asking = Asking { request: &request, tool: &tool, watch };
+        let permit = approve::approve(self, &asking, way, entry).await?;
         let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;
         let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await?;
         inspect::inspect(self, &request, &tool, answer, entry).await

@@ -42,6 +42,6 @@ pub use replay::{Replayed, Transcript, replay};
 pub use runs::RunLimits;
 pub use sessions::Introduction;
 pub use settings::{
-    DriftRule, DriftRules, OnViolation, Output, Reads, RequireStructured, Search, Settings,
+    Critic, DriftRule, DriftRules, OnViolation, Output, Reads, RequireStructured, Search, Settings,
 };
 pub use verbs::Verb;

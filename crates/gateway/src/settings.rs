@@ -81,6 +81,15 @@ impl DriftRules {
     }
 }
 
+/// Addresses of the operator's own that have a say about calls.
+#[derive(Clone, Debug, Default)]
+pub struct Critic {
+    /// Asked before a call is made.
+    pub verify: Option<Arc<Webhook>>,
+    /// Asked what an answer is worth.
+    pub score: Option<Arc<Webhook>>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
@@ -112,6 +121,7 @@ pub struct Settings {
     pub approval_webhook: Option<Arc<Webhook>>,
     /// Whether the person at a client that can ask one may answer.
     pub ask_client: bool,
+    pub critic: Critic,
     /// Whether upstreams that no manifest speaks of may ask clients: people, models, folders.
     pub undeclared_asks: bool,
     /// How often and how many at once, beyond one caller on one tool.
@@ -149,6 +159,7 @@ impl Default for Settings {
             approval_page: None,
             approval_webhook: None,
             ask_client: false,
+            critic: Critic::default(),
             undeclared_asks: true,
             rates: Rates::default(),
             runs: RunLimits::default(),

@@ -97,6 +97,11 @@ impl Rules {
         &self.hash
     }
 
+    /// Whether no policy looks at who asks for what.
+    pub fn is_indifferent(&self) -> bool {
+        self.for_all.is_some()
+    }
+
     /// How many policies there are.
     pub fn count(&self) -> usize {
         self.policies.policies().count()

@@ -235,6 +235,7 @@ fn settings(config: &Config, profile: Profile, page: Option<String>) -> Result<S
         approval_page: page,
         approval_webhook: webhook,
         ask_client: config.approvals.ask_client.unwrap_or(profile == Profile::Dev),
+        critic: governing::critic(&config.hooks, &egress)?,
         undeclared_asks: profile == Profile::Dev,
         rates: governing::rates(config),
         runs: governing::runs(&config.limits.run),

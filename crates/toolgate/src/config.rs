@@ -37,11 +37,11 @@ pub use choices::{
 pub use choices::{Transport, Unset};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
-pub use sections::Hook;
 pub use sections::{
     Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, HttpSettings, Limits, Records,
     Results, Search, Startup, Token,
 };
+pub use sections::{Hook, Hooks};
 pub use shown::{Browse, Exposure};
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};

@@ -18,7 +18,7 @@ use serde_json::Value;
 use store::{Claim, ClaimEnd, ClaimOutcome, Closing, failpoint};
 
 use super::inspect::Inspected;
-use super::{CallRequest, Done, keep};
+use super::{CallRequest, Done, keep, verify};
 use crate::gateway::Gateway;
 use crate::runs::{self, Wish};
 use crate::settings::Reads;
@@ -160,6 +160,10 @@ pub(super) async fn close(
     if gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched {
         let refused = refused(gateway, fault.as_ref());
         return Done { record_id: None, cleared, result: Some(result), fault, refused };
+    }
+    let mut result = result;
+    if fault.is_none() {
+        result.findings.extend(Box::pin(verify::score(gateway, &entry, &result)).await);
     }
     entry.record.status = status;
     entry.record.result = Some(result);

@@ -1,6 +1,6 @@
 //! The ways in which a person answers for a call, and those in which nobody can.
 
-mod client;
+pub(crate) mod client;
 
 use std::sync::Arc;
 

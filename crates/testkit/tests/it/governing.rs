@@ -161,3 +161,25 @@ async fn an_obligation_asks_for_a_key() {
         CallRequest { idempotency_key: Some("k1".to_owned()), ..World::request("pay", json!({})) };
     assert_eq!(code(&world.send(keyed).await), None);
 }
+
+/// What was kept of an answer can be put out of sight again.
+#[tokio::test]
+async fn looking_into_an_answer_is_ruled_too() {
+    let long = Answer::text("a long story ".repeat(1_000));
+    let recorder = Recorder::one("tell", Script::Answer(long));
+    let others = format!("{ALL} forbid(principal == User::\"bob\", action, resource);");
+    let world = TestGateway::new().upstream("shelf", recorder).policy(&others).start().await;
+    let done = world.call("tell", json!({})).await;
+    let handle = done.result.unwrap().artifacts.remove(0).handle;
+    let ann = World::ann();
+    let head = model::Selector::Head { chars: 20 };
+    let looks = async || !world.gateway.view(&ann, handle.as_str(), &head).await.get().is_error;
+    assert!(looks().await);
+    let closed =
+        format!("{ALL} forbid(principal == User::\"ann\", action == Action::\"view\", resource);");
+    world.gateway.swap_rules(rules(&closed));
+    assert!(!looks().await);
+    let unknown = world.gateway.view(&ann, "art_none", &head).await.get().full_text();
+    let hidden = world.gateway.view(&ann, handle.as_str(), &head).await.get().full_text();
+    assert_eq!(hidden.replace(handle.as_str(), "art_none"), unknown);
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use auth::{Doorkeeper, Key};
-use gateway::{Gateway, Rate, Rates, RunLimits};
+use gateway::{Critic, Gateway, Rate, Rates, RunLimits};
 use model::run::RunBudget;
 use model::{ApprovalMode, Grant, Principal, PrincipalKind};
 use policy::{Rules, schema};
@@ -16,8 +16,8 @@ use super::connect;
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
 use crate::config::{
-    CallerKind, Ceiling, Config, ConfigPath, Hook, Private, Profile, RateLimit, RunBounds, Text,
-    Token,
+    CallerKind, Ceiling, Config, ConfigPath, Hook, Hooks, Private, Profile, RateLimit, RunBounds,
+    Text, Token,
 };
 
 /// The rules a gate starts with. A mistake in the file names its line and what to write instead.
@@ -178,4 +178,10 @@ pub(super) fn webhook(hook: &Hook, egress: &Egress) -> Result<Arc<Webhook>, CliE
     let key = hook.key.as_ref().map(|key| key.0.clone());
     let made = Webhook::new(hook.url.as_str(), key, timeout, egress);
     made.map(Arc::new).map_err(|fault| CliError::new(Exit::Config, fault.message))
+}
+
+/// Whom to ask before a call, and after.
+pub(super) fn critic(hooks: &Hooks, egress: &Egress) -> Result<Critic, CliError> {
+    let made = |hook: &Option<Hook>| hook.as_ref().map(|hook| webhook(hook, egress)).transpose();
+    Ok(Critic { verify: made(&hooks.verify)?, score: made(&hooks.score)? })
 }

@@ -48,7 +48,8 @@ pub(crate) fn redactor(config: &Config) -> Redactor {
     let endpoint = endpoint.map(|key| key.0.clone());
     let bucket = config.artifacts.secret_access_key.iter().map(|key| key.0.clone());
     let store = config.store.iter().map(|url| url.0.clone());
-    let hook = config.approvals.webhook.iter().filter_map(|hook| hook.key.as_ref());
+    let hooks = [&config.approvals.webhook, &config.hooks.verify, &config.hooks.score];
+    let hook = hooks.into_iter().flatten().filter_map(|hook| hook.key.as_ref());
     let hook = hook.map(|key| key.0.clone());
     let ours = tokens.chain(hook).chain(store).chain(endpoint).chain(bucket);
     let all: Vec<Secret> = ours.chain(given).collect();

@@ -239,6 +239,16 @@ impl Default for Approvals {
     }
 }
 
+/// Addresses of yours that have a say about calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Hooks {
+    /// Asked before a call is made. Without an answer in time, nothing is changed.
+    pub verify: Option<Hook>,
+    /// Asked what an answer is worth; kept with the record.
+    pub score: Option<Hook>,
+}
+
 /// An address of yours that Toolgate sends JSON to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -117,7 +117,14 @@ fn question(said: &Value) -> Option<Value> {
 }
 
 /// Takes webhooks: the signature and the body of each.
-pub(super) async fn receiver() -> (String, mpsc::UnboundedReceiver<(String, String)>) {
+pub(crate) async fn receiver() -> (String, mpsc::UnboundedReceiver<(String, String)>) {
+    answering("").await
+}
+
+/// The same, and answers each with these words.
+pub(crate) async fn answering(
+    words: &'static str,
+) -> (String, mpsc::UnboundedReceiver<(String, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let (tell, heard) = mpsc::unbounded_channel();
@@ -129,7 +136,10 @@ pub(super) async fn receiver() -> (String, mpsc::UnboundedReceiver<(String, Stri
                 let read = stream.read(&mut piece).await.unwrap();
                 bytes.extend_from_slice(piece.get(..read).unwrap());
             }
-            let answer = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
+            let length = words.len();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{words}"
+            );
             stream.write_all(answer.as_bytes()).await.unwrap();
             let text = String::from_utf8(bytes).unwrap();
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
