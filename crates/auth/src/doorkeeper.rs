@@ -7,9 +7,10 @@ use subtle::ConstantTimeEq;
 /// One bearer token and whom it stands for.
 #[derive(Clone, Debug)]
 pub struct Key {
-    pub name: String,
     pub token: Secret,
-    pub grants: Vec<Grant>,
+    /// Whether its bearer may answer for others' calls.
+    pub approver: bool,
+    pub caller: Caller,
 }
 
 /// Knows the callers. Keeps hashes of tokens, not tokens.
@@ -21,27 +22,33 @@ pub struct Doorkeeper {
 
 #[derive(Clone)]
 struct HashedKey {
-    name: String,
     hash: [u8; 32],
-    grants: Vec<Grant>,
+    approver: bool,
+    caller: Caller,
 }
 
 impl std::fmt::Debug for HashedKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:***", self.name)
+        write!(f, "{}:***", self.caller.principal.id)
     }
 }
 
 impl Doorkeeper {
     /// With no keys, everyone who can reach the gate is the local user.
     pub fn new(keys: Vec<Key>, local_grants: Vec<Grant>) -> Self {
-        let keys = keys.into_iter().map(|key| HashedKey {
-            name: key.name,
-            hash: Sha256::digest(key.token.reveal()).into(),
-            grants: key.grants,
-        });
         let local = Caller { grants: local_grants, ..Caller::new(Principal::user("local")) };
+        let keys = keys.into_iter().map(|key| HashedKey {
+            hash: Sha256::digest(key.token.reveal()).into(),
+            approver: key.approver,
+            caller: key.caller,
+        });
         Self { keys: keys.collect(), local }
+    }
+
+    /// The same, with more to say about the local user.
+    #[must_use]
+    pub fn with_local(self, local: Caller) -> Self {
+        Self { local, ..self }
     }
 
     /// Whether a caller must show a token.
@@ -70,11 +77,26 @@ impl Doorkeeper {
             return refuse(Code::AuthFailed, "only `Bearer` tokens are taken");
         }
         match self.find(token.trim()) {
-            Some(key) => Ok(Caller {
-                grants: key.grants.clone(),
-                ..Caller::new(Principal::user(key.name.clone()))
-            }),
+            Some(key) => Ok(key.caller.clone()),
             None => refuse(Code::AuthFailed, "the token is not known here"),
+        }
+    }
+
+    /// Whether anybody may answer for others' calls here.
+    pub fn knows_approvers(&self) -> bool {
+        self.keys.iter().any(|key| key.approver)
+    }
+
+    /// The person this token stands for, if it may answer for others' calls. Being at this machine
+    /// is not enough: so is the agent.
+    pub fn approver(&self, token: &str) -> Result<Caller, Fault> {
+        match self.find(token.trim()) {
+            Some(key) if key.approver => Ok(key.caller.clone()),
+            Some(_) => {
+                let message = "this token is not one that may answer for others' calls";
+                Err(Fault::new(Code::PermissionDenied, message))
+            }
+            None => Err(Fault::new(Code::AuthFailed, "the token is not known here")),
         }
     }
 
@@ -91,12 +113,13 @@ mod tests {
     use super::*;
 
     fn doorkeeper() -> Doorkeeper {
-        let key = |name: &str, token: &str| Key {
-            name: name.to_owned(),
+        let key = |name: &str, token: &str, approver: bool| Key {
             token: Secret::new(token),
-            grants: vec![Grant::read("fs.read")],
+            approver,
+            caller: Caller::new(Principal::user(name)),
         };
-        Doorkeeper::new(vec![key("ann", "s3cret"), key("bob", "0ther")], Vec::new())
+        let keys = vec![key("ann", "s3cret", false), key("bob", "0ther", true)];
+        Doorkeeper::new(keys, Vec::new())
     }
 
     #[test]
@@ -125,6 +148,20 @@ mod tests {
         let caller = open.admit(None).unwrap();
         assert_eq!(caller.principal.to_string(), "user:local");
         assert_eq!(caller.grants, [Grant::read("x")]);
+    }
+
+    #[test]
+    fn only_a_token_made_for_it_answers_for_others() {
+        let check = |token: &str, wanted: Result<&str, Code>| {
+            let got = doorkeeper().approver(token);
+            let got = got.map(|caller| caller.principal.id).map_err(|fault| fault.code);
+            assert_eq!(got, wanted.map(str::to_owned), "{token}");
+        };
+        check("0ther", Ok("bob"));
+        check("s3cret", Err(Code::PermissionDenied));
+        check("", Err(Code::AuthFailed));
+        let open = Doorkeeper::new(Vec::new(), Vec::new());
+        assert!(open.approver("").is_err() && !open.knows_approvers());
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 pub mod doorkeeper;
 pub mod outbound;
+pub mod signature;
 
 pub use doorkeeper::{Doorkeeper, Key};
 pub use outbound::{Credentials, CredentialsError};
+pub use signature::sign;

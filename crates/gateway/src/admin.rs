@@ -1,8 +1,10 @@
 //! For people rather than agents: what was recorded, and what waits for an answer.
 
-use model::{Approval, ApprovalState, Fault, Record};
+use model::{Approval, ApprovalState, Caller, Code, Fault, Record};
+use policy::Action;
 use store::{RecordFilter, RecordLine, Verdict};
 
+use crate::browse;
 use crate::gateway::Gateway;
 
 impl Gateway {
@@ -21,5 +23,64 @@ impl Gateway {
     /// Takes a human's answer. It counts once.
     pub async fn answer(&self, approval: &str, verdict: Verdict) -> Result<Approval, Fault> {
         self.store.answer(approval, verdict).await
+    }
+
+    /// Takes the answer of somebody who came in at the door, if it is theirs to give: not the one
+    /// whose call it is, and one whom policy lets approve it.
+    pub async fn answer_as(
+        &self,
+        approver: &Caller,
+        id: &str,
+        approved: bool,
+        reason: Option<String>,
+    ) -> Result<Approval, Fault> {
+        let approval = self.question_for(approver, id).await?;
+        if approval.requested_by == approver.principal.to_string() {
+            let message = "nobody answers their own question; somebody else must";
+            return Err(Fault::new(Code::PermissionDenied, message).at(id));
+        }
+        let verdict = Verdict { approved, approver: approver.principal.to_string(), reason };
+        self.store.answer(approval.approval_id.as_str(), verdict).await
+    }
+
+    /// The question, for somebody who may answer it; unknown to everybody else.
+    pub async fn question_for(&self, approver: &Caller, id: &str) -> Result<Approval, Fault> {
+        let found = self.store.approval(id).await?;
+        found.filter(|approval| self.may_approve(approver, approval)).ok_or_else(|| {
+            let id = model::fault::one_line(id, 80);
+            Fault::new(Code::PathNotFound, format!("there is no approval `{id}`")).at(id)
+        })
+    }
+
+    /// What waits for an answer that this person may give.
+    pub async fn questions_for(&self, approver: &Caller) -> Result<Vec<Approval>, Fault> {
+        let mut waiting = self.store.approvals(Some(ApprovalState::Pending)).await?;
+        waiting.retain(|approval| self.may_approve(approver, approval));
+        Ok(waiting)
+    }
+
+    fn may_approve(&self, approver: &Caller, approval: &Approval) -> bool {
+        let catalogue = self.catalogue();
+        let tool = catalogue.entries().iter().find(|t| t.item.key.to_string() == approval.tool);
+        tool.is_some_and(|tool| {
+            let about = (tool.as_ref(), &approval.args);
+            browse::may(&self.rules(), Action::Approve, self, approver, about)
+        })
+    }
+
+    /// Tells whoever the operator named that somebody is asked. The call does not wait for it.
+    pub(crate) fn announce(&self, approval: &Approval) {
+        let Some(webhook) = &self.settings.approval_webhook else { return };
+        let page = self.settings.approval_page.as_ref();
+        let url = page.map(|page| format!("{page}/{}", approval.approval_id));
+        let message =
+            serde_json::json!({"event": "approval.requested", "approval": approval, "url": url});
+        let webhook = std::sync::Arc::clone(webhook);
+        self.beside(async move {
+            if let Err(fault) = webhook.tell(&message).await {
+                let detail = fault.log.as_deref().unwrap_or_default();
+                tracing::warn!(%fault, detail, "nobody was told that a call waits for approval");
+            }
+        });
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use catalog::{Browse, Catalogue, Entry as Tool, Look, Offering, Query};
 use context::{Cleared, Redactor, refuse, say};
 use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method};
-use policy::Facts;
+use policy::{Action, Facts, Rules};
 use serde_json::Value;
 
 use crate::gateway::Gateway;
@@ -161,14 +161,31 @@ impl Gateway {
 
 /// Whether policy lets the caller know that the tool exists. Hidden here means hidden everywhere.
 pub(crate) fn visible(gateway: &Gateway, caller: &Caller, tool: &Tool) -> bool {
+    visible_by(&gateway.rules(), gateway, caller, tool)
+}
+
+/// The same by rules that a call began with.
+pub(crate) fn visible_by(rules: &Rules, gateway: &Gateway, caller: &Caller, tool: &Tool) -> bool {
+    may(rules, Action::List, gateway, caller, (tool, &Value::Null))
+}
+
+/// Whether policy lets somebody do this about a tool, with these arguments in view.
+pub(crate) fn may(
+    rules: &Rules,
+    action: Action,
+    gateway: &Gateway,
+    caller: &Caller,
+    (tool, args): (&Tool, &Value),
+) -> bool {
     let (call_id, decision_id) = (CallId::from_string(""), DecisionId::from_string(""));
     let method = match tool.item.kind {
         ItemKind::Resource => Method::ReadResource,
         ItemKind::Prompt => Method::GetPrompt,
         ItemKind::Tool | ItemKind::Skill | ItemKind::Internal => Method::CallTool,
     };
-    policy::may_list(
-        &gateway.rules,
+    policy::may(
+        rules,
+        action,
         &Facts {
             call_id: &call_id,
             decision_id: &decision_id,
@@ -176,9 +193,11 @@ pub(crate) fn visible(gateway: &Gateway, caller: &Caller, tool: &Tool) -> bool {
             method: &method,
             item: &tool.item,
             capability: tool.capability.as_ref(),
-            args: &Value::Null,
+            args,
             written: None,
             params: &serde_json::Map::new(),
+            intent: None,
+            spent: None,
             at: gateway.clock.now(),
         },
     )

@@ -12,11 +12,17 @@ mod resolve;
 /// 7: whether this call may be made.
 mod authorize;
 
+/// Before anybody is asked, and after the answer: what a critic says, where there is one.
+mod verify;
+
 /// Before anybody is asked: whether this key was answered already.
 mod claim;
 
 /// 8: whether a human says yes, where one must.
 mod approve;
+
+/// 8, where the client can ask its person.
+mod elicit;
 
 /// 9: whether it may be made now; from here on an effect may follow.
 mod admit;
@@ -78,6 +84,8 @@ pub struct CallRequest {
     /// The trace the caller is in, where it is in one.
     pub trace: Option<Trace>,
     pub idempotency_key: Option<String>,
+    /// What the caller says it is about.
+    pub intent: Option<String>,
     /// The caller's own patience; ours may be shorter.
     pub timeout: Option<Duration>,
     /// The gravest deed the call may do; absent, any that policy allows.
@@ -99,6 +107,7 @@ impl CallRequest {
             run_id: None,
             trace: None,
             idempotency_key: None,
+            intent: None,
             timeout: None,
             up_to: None,
         }
@@ -169,7 +178,9 @@ impl Gateway {
         if let Some(stored) = stored {
             return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
-        let permit = approve::approve(self, way, entry).await?;
+        verify::verify(self, &request, &tool, entry).await?;
+        let asking = Asking { request: &request, tool: &tool, watch };
+        let permit = approve::approve(self, &asking, way, entry).await?;
         let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;
         let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await?;
         inspect::inspect(self, &request, &tool, answer, entry).await
@@ -189,6 +200,14 @@ impl Gateway {
         let stored = claim::recall(self, &tool, claim.as_ref(), entry).await?;
         Ok(Judged { tool, request, way, claim, stored })
     }
+}
+
+/// A call, its tool, and who follows it.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    request: &'a CallRequest,
+    tool: &'a Tool,
+    watch: &'a Watch,
 }
 
 /// A call that nothing has been done about yet.

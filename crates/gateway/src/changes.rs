@@ -1,7 +1,7 @@
 //! What changes while the gate runs: lists, followed resources, tasks. Heard from upstreams, told to
 //! whoever listens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
 use context::Cleared;
@@ -108,8 +108,25 @@ impl Gateway {
 
     /// Asks upstreams for log messages down to this level. What is not wanted by a client is left
     /// out on its way there.
-    pub async fn set_log_level(&self, level: LogLevel) {
-        self.upstreams.set_log_level(level).await;
+    ///
+    /// An upstream of which this caller sees nothing hears nothing of it.
+    pub async fn set_log_level(&self, caller: &Caller, level: LogLevel) {
+        self.upstreams.set_log_level(level, &self.seen_upstreams(caller)).await;
+    }
+
+    /// The upstreams that have something this caller may know of.
+    pub(crate) fn seen_upstreams(&self, caller: &Caller) -> BTreeSet<UpstreamName> {
+        let catalogue = self.catalogue();
+        let shelf = catalogue.shelf();
+        let lists = [shelf.prompts(), shelf.resources(), shelf.templates(), catalogue.entries()];
+        let mut seen = BTreeSet::new();
+        for entry in lists.into_iter().flatten() {
+            let upstream = &entry.item.key.upstream;
+            if !seen.contains(upstream) && visible(self, caller, entry) {
+                seen.insert(upstream.clone());
+            }
+        }
+        seen
     }
 
     /// Whether this caller may hear of a resource.
@@ -141,9 +158,11 @@ impl Gateway {
             args: &Value::Null,
             written: None,
             params: &params,
+            intent: None,
+            spent: None,
             at: now,
         };
-        match policy::decide(&self.rules, &facts).way {
+        match policy::decide(&self.rules(), &facts).way {
             Way::Go(permit) => Ok(permit),
             Way::Ask(_) | Way::No(_) => Err(unknown()),
         }

@@ -15,11 +15,14 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use upstream::Upstreams;
 
 use crate::changes::Changes;
+use crate::in_force::InForce;
 use crate::listing::Prepared;
 use crate::meaning::Meaning;
 use crate::memory::Memory;
 use crate::pace::Pace;
+use crate::questions::Asked;
 use crate::refresh::Offers;
+use crate::runs::Runs;
 use crate::sessions::Kept;
 use crate::settings::Settings;
 use crate::tasks::Tasks;
@@ -49,11 +52,13 @@ pub struct Parts {
 #[derive(Debug)]
 pub struct Gateway {
     pub(crate) upstreams: Upstreams,
-    pub(crate) rules: Rules,
+    pub(crate) in_force: InForce,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) settings: Settings,
     pub(crate) pace: Pace,
+    pub(crate) runs: Option<Arc<Runs>>,
+    pub(crate) asked: Asked,
     pub(crate) meaning: Arc<Meaning>,
     pub(crate) manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
     pub(crate) namespaces: BTreeMap<UpstreamName, String>,
@@ -85,12 +90,14 @@ impl Gateway {
         parts.upstreams.attach(&changes.bell());
         Self {
             pace: Pace::new(parts.settings.calls_in_flight),
+            runs: Runs::new(&parts.settings.runs).map(Arc::new),
+            asked: Asked::default(),
             meaning: Arc::new(Meaning::new(&parts.settings, parts.clock.clone())),
             upstreams: parts.upstreams,
             manifests: parts.manifests,
             namespaces: parts.namespaces,
             naming: parts.naming,
-            rules: parts.rules,
+            in_force: InForce::new(parts.rules),
             store: parts.store,
             clock: parts.clock,
             settings: parts.settings,
@@ -115,6 +122,14 @@ impl Gateway {
         self.running.spawn(async move {
             // Given up when the gate closes: nothing is lost that the next start does not learn.
             stop.run_until_cancelled(meaning.learn(&catalogue)).await;
+        });
+    }
+
+    /// Does something that nobody waits for but the gate's own end.
+    pub(crate) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        self.running.spawn(async move {
+            stop.run_until_cancelled(work).await;
         });
     }
 

@@ -8,6 +8,7 @@ pub mod browse;
 pub mod call;
 pub mod changes;
 pub mod gateway;
+mod in_force;
 pub mod lineage;
 pub mod listing;
 pub mod meaning;
@@ -15,8 +16,10 @@ mod memory;
 pub mod news;
 pub mod pace;
 mod pins;
+mod questions;
 pub mod refresh;
 pub mod replay;
+pub mod runs;
 pub mod sessions;
 pub mod settings;
 mod spans;
@@ -34,10 +37,12 @@ pub use lineage::{KnownTool, known_policy, known_tool};
 pub use listing::Page;
 pub use meaning::{Heard, Meaning, Meanings};
 pub use news::{News, Question};
+pub use pace::{Rate, Rates};
 pub use refresh::{Health, Refreshed, State};
 pub use replay::{Replayed, Transcript, replay};
+pub use runs::RunLimits;
 pub use sessions::Introduction;
 pub use settings::{
-    DriftRule, DriftRules, OnViolation, Output, Reads, RequireStructured, Search, Settings,
+    Critic, DriftRule, DriftRules, OnViolation, Output, Reads, RequireStructured, Search, Settings,
 };
 pub use verbs::Verb;

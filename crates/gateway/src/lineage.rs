@@ -24,7 +24,8 @@ pub struct KnownTool {
 impl Gateway {
     /// Keeps the policy and every definition in force. Call it after each refresh.
     pub async fn keep_lineage(&self) -> Result<(), Fault> {
-        let (hash, body) = (self.rules.hash().to_owned(), self.rules.text().to_owned());
+        let rules = self.rules();
+        let (hash, body) = (rules.hash().to_owned(), rules.text().to_owned());
         let policy = Ancestor { kind: POLICY, hash, body };
         let catalogue = self.catalogue();
         let known = catalogue.entries().iter().map(|tool| ancestor(tool));

@@ -8,6 +8,7 @@ use catalog::menu::Mode;
 use catalog::{Catalogue, Entry, menu};
 use context::Cleared;
 use model::{Caller, Code, Fault, Generation, Listed, Timestamp};
+use policy::Rules;
 use serde_json::{Map, Value, json};
 
 use crate::browse::visible;
@@ -44,6 +45,7 @@ pub(crate) struct Prepared {
 #[derive(Clone, Debug)]
 struct List {
     generation: Generation,
+    rules: Arc<Rules>,
     at: Timestamp,
     items: Arc<Cleared<Vec<String>>>,
 }
@@ -88,11 +90,15 @@ impl Gateway {
     }
 
     /// What an only upstream tells models about itself.
-    pub fn instructions(&self) -> Option<String> {
+    ///
+    /// Nothing to a caller that sees nothing of it.
+    pub fn instructions(&self, caller: &Caller) -> Option<String> {
         let catalogue = self.catalogue();
         let mut stands = catalogue.shelf().upstreams().values();
         match (stands.next(), stands.next()) {
-            (Some(only), None) if self.mode() == Mode::Native => only.instructions.clone(),
+            (Some(only), None) if self.mode() == Mode::Native => {
+                only.instructions.clone().filter(|_| !self.seen_upstreams(caller).is_empty())
+            }
             _ => None,
         }
     }
@@ -103,13 +109,14 @@ impl Gateway {
         caller: &Caller,
         what: Listed,
     ) -> Arc<Cleared<Vec<String>>> {
-        let (now, generation) = (self.clock.now(), catalogue.generation());
+        let (now, generation, rules) = (self.clock.now(), catalogue.generation(), self.rules());
         let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
         let key = (what, format!("{tenant}/{}", caller.principal));
         let known = self.prepared.lists.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = known
             .get(&key)
-            .filter(|list| list.generation == generation && now.since(list.at) < FRESH);
+            .filter(|list| list.generation == generation && now.since(list.at) < FRESH)
+            .filter(|list| Arc::ptr_eq(&list.rules, &rules));
         if let Some(list) = fresh {
             return Arc::clone(&list.items);
         }
@@ -117,7 +124,8 @@ impl Gateway {
         let values = self.raw_items(catalogue, caller, what);
         let items = Arc::new(context::lines(values, &self.settings.redactor));
         // From when it was ready: a long list must not be stale before it is first used.
-        let list = List { generation, at: self.clock.now(), items: Arc::clone(&items) };
+        let at = self.clock.now();
+        let list = List { generation, rules, at, items: Arc::clone(&items) };
         let mut known = self.prepared.lists.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= LISTS_MAX {
             known.clear();

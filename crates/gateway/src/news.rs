@@ -1,5 +1,7 @@
 //! What an upstream says before its answer, cleaned on its way to the client.
 
+use std::sync::Arc;
+
 use context::{Cleared, Redactor, pass};
 use model::LogLevel;
 use model::fault::WireError;
@@ -8,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use upstream::Listener;
 
 use crate::gateway::Gateway;
+use crate::questions::{self, Judge};
 
 /// One thing said in the course of a call.
 #[derive(Debug)]
@@ -28,9 +31,38 @@ pub struct Question {
 }
 
 /// Cleans what it hears and queues it; says so when there is no room.
-pub(crate) fn listener(gateway: &Gateway, news: &mpsc::Sender<News>) -> Listener {
+pub(crate) fn listener(
+    gateway: &Gateway,
+    news: &mpsc::Sender<News>,
+    judge: Option<&Arc<Judge>>,
+) -> Listener {
     let (redactor, news) = (gateway.settings.redactor.clone(), news.clone());
-    Listener::new(move |heard| news.try_send(clean(heard, &redactor)).is_ok())
+    let judge = judge.map(Arc::clone);
+    Listener::new(move |heard| match judged(heard, judge.as_ref()) {
+        Some(heard) => news.try_send(clean(heard, &redactor)).is_ok(),
+        // Its upstream has been told already.
+        None => true,
+    })
+}
+
+/// What may be passed on. A question that may not is answered here.
+fn judged(heard: upstream::News, judge: Option<&Arc<Judge>>) -> Option<upstream::News> {
+    let upstream::News::Question(upstream::Question { method, params, reply }) = heard else {
+        return Some(heard);
+    };
+    let judge = judge.ok_or_else(|| "the client answers nothing".to_owned());
+    match judge.and_then(|judge| judge.judge(&method, &params).map(|()| judge)) {
+        Ok(judge) => {
+            let reply = questions::through(judge, &method, &params, reply);
+            Some(upstream::News::Question(upstream::Question { method, params, reply }))
+        }
+        Err(why) => {
+            if reply.send(Err(questions::refusal(&why))).is_err() {
+                tracing::debug!("an upstream no longer waits for its answer");
+            }
+            None
+        }
+    }
 }
 
 fn clean(heard: upstream::News, redactor: &Redactor) -> News {

@@ -11,16 +11,55 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// Counters kept; beyond that, idle ones are forgotten.
 const COUNTERS_MAX: usize = 10_000;
 
+/// How often, and how many at once. What is absent is not bounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rate {
+    pub per_minute: Option<u32>,
+    pub in_flight: Option<u32>,
+}
+
+/// Bounds on one caller over all tools, on one tool and one upstream over all callers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rates {
+    pub per_caller: Rate,
+    pub per_tool: Rate,
+    pub per_upstream: Rate,
+}
+
 #[derive(Debug)]
 pub struct Pace {
     places: Arc<Semaphore>,
     recent: Mutex<HashMap<String, VecDeque<Timestamp>>>,
+    running: Arc<Mutex<HashMap<String, u32>>>,
+}
+
+/// A place among the running calls of one caller, tool or upstream, given back when dropped.
+#[derive(Debug)]
+pub struct Place {
+    running: Arc<Mutex<HashMap<String, u32>>>,
+    whose: String,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = running.get(&self.whose).map_or(0, |count| count.saturating_sub(1));
+        if left == 0 {
+            running.remove(&self.whose);
+        } else {
+            running.insert(self.whose.clone(), left);
+        }
+    }
 }
 
 impl Pace {
     pub fn new(calls_in_flight: u32) -> Self {
         let places = usize::try_from(calls_in_flight).unwrap_or(usize::MAX);
-        Self { places: Arc::new(Semaphore::new(places)), recent: Mutex::default() }
+        Self {
+            places: Arc::new(Semaphore::new(places)),
+            recent: Mutex::default(),
+            running: Arc::default(),
+        }
     }
 
     /// A place among the running calls, given back when dropped.
@@ -33,8 +72,44 @@ impl Pace {
         })
     }
 
+    /// Takes what a rate asks for, or says what there is too much of.
+    pub fn take(
+        &self,
+        rate: Rate,
+        whose: &str,
+        what: &str,
+        now: Timestamp,
+    ) -> Result<Option<Place>, Fault> {
+        let place = rate.in_flight.map(|most| self.place_of(whose, what, most)).transpose()?;
+        if let Some(per_minute) = rate.per_minute {
+            self.count_of(whose, what, per_minute, now)?;
+        }
+        Ok(place)
+    }
+
+    fn place_of(&self, whose: &str, what: &str, most: u32) -> Result<Place, Fault> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = running.get(whose).copied().unwrap_or_default();
+        if count >= most {
+            let message = format!("{most} calls {what} are running; try again when one has ended");
+            return Err(Fault::new(Code::RateLimited, message).with("limit", most));
+        }
+        running.insert(whose.to_owned(), count + 1);
+        Ok(Place { running: Arc::clone(&self.running), whose: whose.to_owned() })
+    }
+
     /// Counts one call of `who` on `what`, or refuses the one too many within a minute.
     pub fn count(&self, who_on_what: &str, per_minute: u32, now: Timestamp) -> Result<(), Fault> {
+        self.count_of(who_on_what, "of this tool", per_minute, now)
+    }
+
+    fn count_of(
+        &self,
+        who_on_what: &str,
+        what: &str,
+        per_minute: u32,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if recent.len() >= COUNTERS_MAX && !recent.contains_key(who_on_what) {
             recent.retain(|_, calls| calls.back().is_some_and(|last| now.since(*last) < MINUTE));
@@ -47,7 +122,7 @@ impl Pace {
             let wait =
                 calls.front().map_or(MINUTE, |first| MINUTE.saturating_sub(now.since(*first)));
             let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            let message = format!("more than {per_minute} calls of this tool within a minute");
+            let message = format!("more than {per_minute} calls {what} within a minute");
             return Err(Fault::new(Code::RateLimited, message).with("retry_after_ms", wait_ms));
         }
         calls.push_back(now);
@@ -69,6 +144,26 @@ mod tests {
         assert_eq!(count("ann/t", start.after(Duration::from_secs(59))), Err(Code::RateLimited));
         assert_eq!(count("bob/t", start.after(Duration::from_secs(59))), Ok(()));
         assert_eq!(count("ann/t", start.after(Duration::from_mins(1))), Ok(()));
+    }
+
+    #[test]
+    fn a_rate_bounds_how_often_and_how_many_at_once() {
+        let pace = Pace::new(9);
+        let rate = Rate { per_minute: Some(3), in_flight: Some(1) };
+        let take = |whose: &str, ms: i64| {
+            let now = Timestamp::from_millis(ms);
+            pace.take(rate, whose, "of this caller", now).map_err(|fault| fault.message)
+        };
+        let held = take("ann", 0).unwrap();
+        assert!(take("ann", 0).unwrap_err().starts_with("1 calls of this caller are running"));
+        assert!(take("bob", 0).is_ok());
+        drop(held);
+        assert!(take("ann", 0).is_ok() && take("ann", 0).is_ok());
+        assert!(take("ann", 0).unwrap_err().contains("3 calls of this caller within a minute"));
+        assert!(take("ann", 60_000).is_ok());
+        assert!(pace.running.lock().unwrap().is_empty(), "what is given back is forgotten");
+        let unbounded = pace.take(Rate::default(), "ann", "", Timestamp::from_millis(0));
+        assert!(unbounded.unwrap().is_none());
     }
 
     #[test]

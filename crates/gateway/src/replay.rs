@@ -101,7 +101,14 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
     let principal = call.principal_chain.first()?.clone();
     let agent = call.principal_chain.get(1).filter(|next| next.kind == PrincipalKind::Agent);
     let client = agent.map(|agent| agent.id.clone());
-    let caller = Caller { session: call.session_id.clone(), client, ..Caller::new(principal) };
+    let caller = Caller {
+        session: call.session_id.clone(),
+        client,
+        roles: call.roles.clone(),
+        grants: call.grants.clone(),
+        ceiling: call.ceiling,
+        ..Caller::new(principal)
+    };
     let (method, params) = (method(record, tool), serde_json::Map::new());
     let facts = Facts {
         method: &method,
@@ -113,6 +120,8 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
         capability: tool.capability.as_ref(),
         args: &call.args,
         written: None,
+        intent: call.intent.as_deref(),
+        spent: None,
         at: then.at,
     };
     Some(decide(rules, &facts).decision)

@@ -1,14 +1,17 @@
 //! What an operator may set about the road. Plain values; read from files elsewhere.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::menu::{Also, Doors, Mode};
 use context::{Profile, Redactor};
 use model::{UpstreamName, limits};
-use upstream::Spans;
+use upstream::{Spans, Webhook};
 
 use crate::meaning::Meanings;
+use crate::pace::Rates;
+use crate::runs::RunLimits;
 
 /// What happens to an answer that breaks what is asked of it. It is recorded either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +81,15 @@ impl DriftRules {
     }
 }
 
+/// Addresses of the operator's own that have a say about calls.
+#[derive(Clone, Debug, Default)]
+pub struct Critic {
+    /// Asked before a call is made.
+    pub verify: Option<Arc<Webhook>>,
+    /// Asked what an answer is worth.
+    pub score: Option<Arc<Webhook>>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
@@ -103,6 +115,18 @@ pub struct Settings {
     /// Knows the secrets this gate holds.
     pub redactor: Redactor,
     pub approval_ttl: Duration,
+    /// Where somebody can answer in a browser; the approval's id follows.
+    pub approval_page: Option<String>,
+    /// Told of every new question.
+    pub approval_webhook: Option<Arc<Webhook>>,
+    /// Whether the person at a client that can ask one may answer.
+    pub ask_client: bool,
+    pub critic: Critic,
+    /// Whether upstreams that no manifest speaks of may ask clients: people, models, folders.
+    pub undeclared_asks: bool,
+    /// How often and how many at once, beyond one caller on one tool.
+    pub rates: Rates,
+    pub runs: RunLimits,
     pub reads: Reads,
     /// Who hears of every call that has ended, if anybody does.
     pub spans: Option<Spans>,
@@ -134,6 +158,13 @@ impl Default for Settings {
             outputs: BTreeMap::new(),
             redactor: Redactor::default(),
             approval_ttl: limits::APPROVAL_TTL_DEFAULT,
+            approval_page: None,
+            approval_webhook: None,
+            ask_client: false,
+            critic: Critic::default(),
+            undeclared_asks: true,
+            rates: Rates::default(),
+            runs: RunLimits::default(),
             reads: Reads::default(),
             spans: None,
             search: Search::default(),

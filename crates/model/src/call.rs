@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::grade::ApprovalMode;
 use crate::ids::{CallId, CapabilityId, DecisionId, Generation, RunId, SessionId, SpanId, TraceId};
 use crate::item::ItemKey;
-use crate::principal::Principal;
+use crate::principal::{Grant, Principal};
 use crate::trace::is_hex;
 
 pub const ENVELOPE_VERSION: &str = "toolgate.call.v1";
@@ -54,6 +54,16 @@ pub struct Call {
     pub args_hash: String,
     /// Who acts for whom, outermost first.
     pub principal_chain: Vec<Principal>,
+    /// What else policy knew of the caller.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<Grant>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<ApprovalMode>,
+    /// What the caller says it is about. A claim, for policies that want one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode_effective: Option<ApprovalMode>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -25,6 +25,13 @@ impl Client {
         self.takes(method) && (!elsewhere || visits())
     }
 
+    /// Whether the client answers anything at all.
+    pub fn answers(&self) -> bool {
+        ["elicitation", "sampling", "roots"]
+            .iter()
+            .any(|able| self.capabilities.get(*able).is_some_and(|value| !value.is_null()))
+    }
+
     /// Whether the client answers requests with this method.
     pub fn takes(&self, method: &str) -> bool {
         let feature = match method {

@@ -37,6 +37,9 @@ pub struct Decision {
     pub effective_mode: ApprovalMode,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
+    /// What the rules that permitted it ask for besides, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub obligations: Vec<String>,
     /// SHA-256 over everything the policy was asked about.
     pub inputs_hash: String,
     pub at: Timestamp,

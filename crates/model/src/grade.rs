@@ -88,6 +88,13 @@ impl CapClass {
 }
 
 impl ApprovalMode {
+    pub const ALL: [Self; 5] =
+        [Self::ReadOnly, Self::LocalWrite, Self::Network, Self::Delegated, Self::Destructive];
+
+    pub fn read(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == text)
+    }
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ReadOnly => "read_only",

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::grade::ApprovalMode;
 use crate::ids::SessionId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,6 +67,15 @@ impl Grant {
     }
 }
 
+impl std::fmt::Display for Grant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.scope {
+            None => f.write_str(&self.name),
+            Some(scope) => write!(f, "{}:{scope}", self.name),
+        }
+    }
+}
+
 /// The other end of a request, after authentication.
 ///
 /// Made by `auth` alone in the running product; everything behind it trusts the principal.
@@ -77,16 +87,38 @@ pub struct Caller {
     pub client: Option<String>,
     /// What the principal may use at all. Nothing granted means nothing that asks for a grant.
     pub grants: Vec<Grant>,
+    /// Grants without a scope count for nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scoped_only: bool,
+    /// The groups the principal belongs to, for policies to speak of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// What is graver than this does not exist for the caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<ApprovalMode>,
 }
 
 impl Caller {
     pub fn new(principal: Principal) -> Self {
-        Self { principal, session: None, client: None, grants: Vec::new() }
+        Self {
+            principal,
+            session: None,
+            client: None,
+            grants: Vec::new(),
+            scoped_only: false,
+            roles: Vec::new(),
+            ceiling: None,
+        }
     }
 
     /// Who acts for whom, outermost first: the person or service, then the agent software.
     pub fn chain(&self) -> Vec<Principal> {
         let agent = self.client.as_ref().map(Principal::agent);
         std::iter::once(self.principal.clone()).chain(agent).collect()
+    }
+
+    /// Nothing graver than `mode` from now on; a ceiling can be lowered, never raised.
+    pub fn lower_ceiling(&mut self, mode: ApprovalMode) {
+        self.ceiling = Some(self.ceiling.map_or(mode, |held| held.min(mode)));
     }
 }

@@ -62,6 +62,10 @@ fn call() -> Call {
         args: json!({"amount_inr": 1499}),
         args_hash: "a".repeat(64),
         principal_chain: caller.chain(),
+        roles: Vec::new(),
+        grants: Vec::new(),
+        ceiling: None,
+        intent: None,
         mode_effective: Some(ApprovalMode::Destructive),
         policy_decision_id: Some(DecisionId::from_string("dec_1")),
         idempotency_key: Some("ik_0123456789abcdef".to_owned()),
@@ -136,6 +140,7 @@ fn decision() -> Decision {
         policy_hash: "e".repeat(64),
         effective_mode: ApprovalMode::Destructive,
         gate: Some("GATE_FINANCE_APPROVAL".to_owned()),
+        obligations: Vec::new(),
         inputs_hash: "9".repeat(64),
         at: AT,
     }

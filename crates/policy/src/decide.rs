@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::{Authorizer, Decision as CedarDecision, Effect, Policy, PolicyId, Response};
-use model::{Code, Decision, DecisionAction, Fault};
+use model::{ApprovalMode, Code, Decision, DecisionAction, Fault};
 
 use crate::facts::{self, Facts};
 use crate::permit::Permit;
@@ -30,6 +30,7 @@ pub enum Way {
 /// Decides one call.
 pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
     let ruling = match rules.for_all() {
+        _ if facts.over_ceiling() => Ruling::too_grave(facts),
         Some(ruling) => ruling.clone(),
         None => rule(rules, facts.method.action(), facts),
     };
@@ -49,8 +50,9 @@ pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
         reason: ruling.reason,
         matched_rule_ids: ruling.matched,
         policy_hash: rules.hash().to_owned(),
-        effective_mode: facts.mode(),
+        effective_mode: ruling.mode.map_or(facts.mode(), |mode| mode.min(facts.mode())),
         gate: gate.clone(),
+        obligations: ruling.obligations,
         inputs_hash: facts.hash(),
         at: facts.at,
     };
@@ -66,7 +68,26 @@ pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
 
 /// Whether the caller may know that this tool exists.
 pub fn may_list(rules: &Rules, facts: &Facts<'_>) -> bool {
-    rules.for_all().map_or_else(|| rule(rules, "list", facts).allowed, |ruling| ruling.allowed)
+    may(rules, Action::List, facts)
+}
+
+/// What can be done about a tool that reaches no upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    List,
+    View,
+    Approve,
+}
+
+/// Whether the caller may do this.
+pub fn may(rules: &Rules, action: Action, facts: &Facts<'_>) -> bool {
+    let word = match action {
+        Action::List => "list",
+        Action::View => "view",
+        Action::Approve => "approve",
+    };
+    !facts.over_ceiling()
+        && rules.for_all().map_or_else(|| rule(rules, word, facts).allowed, |ruling| ruling.allowed)
 }
 
 /// What Cedar said, in our words.
@@ -76,6 +97,9 @@ pub(crate) struct Ruling {
     reason: String,
     matched: Vec<String>,
     gate: Option<String>,
+    /// The most the call may count as, where a policy says so.
+    mode: Option<ApprovalMode>,
+    obligations: Vec<String>,
 }
 
 fn rule(rules: &Rules, action: &str, facts: &Facts<'_>) -> Ruling {
@@ -94,7 +118,22 @@ fn rule(rules: &Rules, action: &str, facts: &Facts<'_>) -> Ruling {
 
 impl Ruling {
     fn denied(reason: String) -> Self {
-        Self { allowed: false, reason, matched: Vec::new(), gate: None }
+        Self {
+            allowed: false,
+            reason,
+            matched: Vec::new(),
+            gate: None,
+            mode: None,
+            obligations: Vec::new(),
+        }
+    }
+
+    fn too_grave(facts: &Facts<'_>) -> Self {
+        let ceiling = facts.caller.ceiling.map_or("", ApprovalMode::as_str);
+        Self::denied(format!(
+            "this caller may go up to `{ceiling}`, and this is `{}`",
+            facts.mode()
+        ))
     }
 
     /// What rules that look at nothing say: as in Cedar, a `forbid` overrides every `permit`, and
@@ -124,8 +163,12 @@ impl Ruling {
             (false, true) => "no policy permits this call",
             (false, false) => "a policy forbids this call",
         };
+        let all = || matched.iter().filter_map(|id| rules.notes(id)).filter(|_| allowed);
+        let obligations: BTreeSet<&String> = all().flat_map(|notes| &notes.obligations).collect();
         Self {
             allowed,
+            mode: all().filter_map(|notes| notes.mode).min(),
+            obligations: obligations.into_iter().cloned().collect(),
             reason: note(|notes| notes.reason.as_ref()).unwrap_or_else(|| default.to_owned()),
             gate: note(|notes| notes.gate.as_ref()),
             matched: matched.iter().map(ToString::to_string).collect(),

@@ -10,7 +10,7 @@ use cedar_policy::{
 use manifest::Capability;
 use model::canonical::Field;
 use model::{
-    ApprovalMode, CallId, Caller, CapClass, DecisionId, Effect, Item, ItemKind, Method, Principal,
+    ApprovalMode, CallId, Caller, CapClass, DecisionId, Effect, Item, ItemKind, Method,
     PrincipalKind, Timestamp, canonical,
 };
 use serde_json::{Map, Value, json};
@@ -31,7 +31,18 @@ pub struct Facts<'a> {
     pub written: Option<&'a str>,
     /// What else the request carries to the upstream.
     pub params: &'a Map<String, Value>,
+    /// What the caller says it is about.
+    pub intent: Option<&'a str>,
+    /// What its run has used up, where runs have budgets.
+    pub spent: Option<Spent>,
     pub at: Timestamp,
+}
+
+/// What a run has used up so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub calls: u64,
+    pub writes: u64,
 }
 
 impl Facts<'_> {
@@ -45,6 +56,11 @@ impl Facts<'_> {
             return ApprovalMode::ReadOnly;
         }
         self.capability.map_or(ApprovalMode::Destructive, |capability| capability.approval_mode)
+    }
+
+    /// Whether the caller may not go as far as this, whatever policies say.
+    pub(crate) fn over_ceiling(&self) -> bool {
+        self.caller.ceiling.is_some_and(|ceiling| self.mode() > ceiling)
     }
 
     pub fn effect(&self) -> Effect {
@@ -64,7 +80,8 @@ impl Facts<'_> {
             ("kind", Field::Text(key.kind.as_str())),
         ];
         let capability = self.capability.map(|capability| capability.capability_id.as_str());
-        canonical::hash_fields([
+        let more = self.circumstances();
+        let fields = [
             ("principals", Field::List(&principals)),
             ("method", Field::Text(self.method.as_str())),
             ("tool", Field::Fields(&tool)),
@@ -74,7 +91,20 @@ impl Facts<'_> {
             ("mode", Field::Text(self.mode().as_str())),
             ("effect", Field::Text(self.effect().as_str())),
             ("args", Field::Value(self.args)),
-        ])
+            ("circumstances", Field::Value(&more)),
+        ];
+        // Most calls have none, and records from before know of none.
+        canonical::hash_fields(
+            fields.into_iter().filter(|(key, _)| *key != "circumstances" || !more.is_null()),
+        )
+    }
+
+    fn circumstances(&self) -> Value {
+        let Caller { grants, roles, ceiling, .. } = self.caller;
+        if grants.is_empty() && roles.is_empty() && ceiling.is_none() && self.intent.is_none() {
+            return Value::Null;
+        }
+        json!({"grants": grants, "roles": roles, "ceiling": ceiling, "intent": self.intent})
     }
 }
 
@@ -90,7 +120,7 @@ pub(crate) struct Asked {
 
 /// Puts the facts before Cedar: who, what, on which tool, with which arguments.
 pub(crate) fn ask(action: &str, facts: &Facts<'_>) -> Result<Asked, Unspeakable> {
-    let principal = principal(&facts.caller.principal)?;
+    let principal = principal(facts.caller)?;
     let resource = resource(facts)?;
     let action = uid(Kind::Action, action)?;
     let context = context(facts)?;
@@ -99,10 +129,11 @@ pub(crate) fn ask(action: &str, facts: &Facts<'_>) -> Result<Asked, Unspeakable>
     Ok(Asked { request: request.map_err(unspeakable)?, entities: entities.map_err(unspeakable)? })
 }
 
-fn principal(principal: &Principal) -> Result<Entity, Unspeakable> {
-    let tenant = principal.tenant_id.clone().unwrap_or_default();
-    let attributes = HashMap::from([("tenant".to_owned(), text(&tenant))]);
-    Entity::new(uid(Kind::Principal(principal.kind), &principal.id)?, attributes, HashSet::new())
+fn principal(Caller { principal, roles, .. }: &Caller) -> Result<Entity, Unspeakable> {
+    let tenant = principal.tenant_id.as_deref().unwrap_or_default();
+    let attributes = HashMap::from([("tenant".to_owned(), text(tenant))]);
+    let roles: Result<HashSet<_>, _> = roles.iter().map(|role| uid(Kind::Role, role)).collect();
+    Entity::new(uid(Kind::Principal(principal.kind), &principal.id)?, attributes, roles?)
         .map_err(unspeakable)
 }
 
@@ -137,7 +168,20 @@ fn context(facts: &Facts<'_>) -> Result<Context, Unspeakable> {
         _ => RestrictedExpression::new_record([]).map_err(unspeakable)?,
     };
     let now = RestrictedExpression::new_long(facts.at.as_millis());
-    let pairs = [("arguments".to_owned(), arguments), ("now_ms".to_owned(), now)];
+    let scopes = facts.caller.grants.iter().map(|grant| text(&grant.to_string()));
+    let mut pairs = vec![
+        ("arguments".to_owned(), arguments),
+        ("now_ms".to_owned(), now),
+        ("scopes".to_owned(), RestrictedExpression::new_set(scopes)),
+    ];
+    pairs.extend(facts.intent.map(|intent| ("intent".to_owned(), text(intent))));
+    if let Some(Spent { calls, writes }) = facts.spent {
+        let long = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let long = |count: u64| RestrictedExpression::new_long(long(count));
+        let spent = [("calls".to_owned(), long(calls)), ("writes".to_owned(), long(writes))];
+        let spent = RestrictedExpression::new_record(spent).map_err(unspeakable)?;
+        pairs.push(("budget".to_owned(), spent));
+    }
     Context::from_pairs(pairs).map_err(unspeakable)
 }
 
@@ -145,6 +189,7 @@ fn context(facts: &Facts<'_>) -> Result<Context, Unspeakable> {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Action,
+    Role,
     Principal(PrincipalKind),
     Tool,
     Resource,
@@ -157,6 +202,7 @@ impl Kind {
     const fn name(self) -> &'static str {
         match self {
             Self::Action => "Action",
+            Self::Role => "Role",
             Self::Principal(PrincipalKind::User) => "User",
             Self::Principal(PrincipalKind::Service) => "Service",
             Self::Principal(PrincipalKind::Agent) => "Agent",

@@ -3,27 +3,50 @@
 use manifest::Capability;
 use model::{Caller, Code, Fault, Grant, glob};
 
-/// Every permission a capability asks for must be covered by a grant; none held is none covered.
-pub fn check(caller: &Caller, capability: Option<&Capability>, tool: &str) -> Result<(), Fault> {
-    let wanted = capability.map(|capability| capability.permissions.as_slice()).unwrap_or_default();
-    match wanted.iter().find(|permission| !covered(&caller.grants, &Grant::read(permission))) {
-        None => Ok(()),
-        Some(permission) => Err(Fault::new(
-            Code::CapabilityDenied,
-            format!("this needs the grant `{permission}`, which the caller does not hold"),
-        )
-        .at(tool)
-        .with("capability", permission.as_str())),
-    }
+/// The tool that is asked for, as a refusal names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The upstream's own name of the tool.
+    pub tool: &'a str,
+    /// The name it is shown by.
+    pub shown: &'a str,
+    /// How the upstream is spoken to.
+    pub deployment: &'a str,
 }
 
-fn covered(held: &[Grant], wanted: &Grant) -> bool {
-    held.iter().filter(|grant| grant.name == wanted.name).any(|grant| {
+/// Every permission a capability asks for must be covered by a grant; none held is none covered.
+pub fn check(
+    caller: &Caller,
+    capability: Option<&Capability>,
+    wanted: Wanted<'_>,
+) -> Result<(), Fault> {
+    let permissions =
+        capability.map(|capability| capability.permissions.as_slice()).unwrap_or_default();
+    let missing: Vec<&str> = permissions
+        .iter()
+        .filter(|permission| !covers(caller, &Grant::read(permission)))
+        .map(String::as_str)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = format!("tool '{}' requires permissions not granted", wanted.tool);
+    Err(Fault::new(Code::CapabilityDenied, message)
+        .at(wanted.shown)
+        .with("capability", permissions.join(","))
+        .with("missing", missing)
+        .with("tool_id", wanted.tool)
+        .with("deployment", wanted.deployment))
+}
+
+/// Names match exactly. An unscoped grant covers every scope of its name, unless the caller's grants
+/// count only with a scope; a wish without a scope is never covered by a grant with one.
+fn covers(caller: &Caller, wanted: &Grant) -> bool {
+    caller.grants.iter().filter(|grant| grant.name == wanted.name).any(|grant| {
         match (&grant.scope, &wanted.scope) {
             (Some(pattern), Some(scope)) => glob::matches(pattern, scope),
-            // Grants here deny by default: an unscoped grant covers an unscoped wish only.
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
+            (Some(_), None) => false,
+            (None, _) => !caller.scoped_only,
         }
     })
 }
@@ -31,22 +54,85 @@ fn covered(held: &[Grant], wanted: &Grant) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Principal;
+    use serde_json::json;
 
+    fn holding(held: &[&str], scoped_only: bool) -> Caller {
+        let grants = held.iter().map(|text| Grant::read(text)).collect();
+        Caller { grants, scoped_only, ..Caller::new(Principal::user("ann")) }
+    }
+
+    fn needing(permissions: &[&str]) -> Capability {
+        serde_json::from_value(json!({
+            "capability_id": "files.read_secret", "tool": "read-secret",
+            "class": "observe", "approval_mode": "read_only", "permissions": permissions,
+        }))
+        .unwrap()
+    }
+
+    const WANTED: Wanted<'_> =
+        Wanted { tool: "read-secret", shown: "files_read-secret", deployment: "mcp" };
+
+    /// SG-30: the rules of matching, case by case.
     #[test]
     fn a_grant_covers_what_it_names() {
-        let check = |held: &[&str], wanted: &str, covers: bool| {
-            let held: Vec<Grant> = held.iter().map(|text| Grant::read(text)).collect();
-            assert_eq!(covered(&held, &Grant::read(wanted)), covers, "{held:?} {wanted}");
+        let check = |held: &[&str], scoped_only: bool, wanted: &[&str], covered: bool| {
+            let got = check(&holding(held, scoped_only), Some(&needing(wanted)), WANTED);
+            assert_eq!(got.is_ok(), covered, "{held:?} {scoped_only} {wanted:?}");
         };
-        check(&[], "fs.read", false);
-        check(&["fs.read"], "fs.read", true);
-        check(&["fs.write"], "fs.read", false);
-        check(&["fs.*"], "fs.read", false);
-        check(&["fs.read"], "fs.read:/workspace/a", false);
-        check(&["fs.read:/workspace/*"], "fs.read:/workspace/a", true);
-        check(&["fs.read:/workspace/*"], "fs.read:/etc/passwd", false);
-        check(&["fs.read:/workspace/*"], "fs.read", false);
-        check(&["net.fetch:https://a.example/*"], "net.fetch:https://a.example/x/y", true);
-        check(&["fs.read:/w/?.txt"], "fs.read:/w/a.txt", true);
+        // Nothing wanted, nothing needed.
+        check(&[], false, &[], true);
+        check(&[], true, &[], true);
+        // Nothing held, nothing covered.
+        check(&[], false, &["fs.read"], false);
+        // The same name without a scope, and one for any scope of it.
+        check(&["fs.read"], false, &["fs.read"], true);
+        check(&["fs.read"], false, &["fs.read:/workspace/a"], true);
+        // Where only scoped grants count, one without a scope covers nothing.
+        check(&["fs.read"], true, &["fs.read:/workspace/a"], false);
+        check(&["fs.read"], true, &["fs.read"], false);
+        // A scope is a pattern.
+        check(&["fs.read:/workspace/*"], false, &["fs.read:/workspace/a"], true);
+        check(&["fs.read:/workspace/*"], true, &["fs.read:/workspace/a"], true);
+        check(&["fs.read:/workspace/*"], false, &["fs.read:/etc/passwd"], false);
+        check(&["fs.read:/w/?.txt"], false, &["fs.read:/w/a.txt"], true);
+        // The first colon ends the name.
+        check(
+            &["net.fetch:https://a.example/*"],
+            false,
+            &["net.fetch:https://a.example/x/y"],
+            true,
+        );
+        // A wish for everything is not covered by a grant for something; an empty scope is none.
+        check(&["fs.read:/workspace/*"], false, &["fs.read"], false);
+        check(&["fs.read:/workspace/*"], false, &["fs.read:"], false);
+        // Names are no patterns, and case counts.
+        check(&["fs.*"], false, &["fs.read"], false);
+        check(&["FS.read"], false, &["fs.read"], false);
+        // All that is wanted must be covered.
+        check(&["fs.read"], false, &["fs.read", "fs.write"], false);
+        check(&["fs.read", "fs.write"], false, &["fs.read", "fs.write"], true);
+    }
+
+    /// SG-31, SG-41: the refusal in the seed's words and fields.
+    #[test]
+    fn a_refusal_says_what_was_wanted_and_by_which_tool() {
+        let capability = needing(&["fs.read", "secrets.read:/secrets/*"]);
+        let fault = check(&holding(&["fs.read"], false), Some(&capability), WANTED).unwrap_err();
+        let wanted = json!({
+            "error": "CAPABILITY_DENIED",
+            "message": "tool 'read-secret' requires permissions not granted",
+            "path": "files_read-secret",
+            "kind": "capability",
+            "retryable": false,
+            "next": "escalate",
+            "details": {
+                "capability": "fs.read,secrets.read:/secrets/*",
+                "missing": ["secrets.read:/secrets/*"],
+                "tool_id": "read-secret",
+                "deployment": "mcp",
+            },
+        });
+        assert_eq!(serde_json::Value::Object(fault.to_client_json()), wanted);
     }
 }

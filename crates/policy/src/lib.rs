@@ -3,15 +3,17 @@
 //! Pure: facts come in, a verdict goes out. No I/O, no clock, no hints: what a server claims about
 //! its own tools is not among the facts (CW-64).
 
+pub mod cases;
 pub mod decide;
 pub mod facts;
 pub mod grants;
 pub mod permit;
 pub mod question;
 pub mod rules;
+pub mod schema;
 
-pub use decide::{Verdict, Way, decide, may_list};
-pub use facts::Facts;
+pub use decide::{Action, Verdict, Way, decide, may, may_list};
+pub use facts::{Facts, Spent};
 pub use permit::Permit;
 pub use question::Question;
 pub use rules::{PolicyError, Rules};

@@ -21,10 +21,14 @@ pub struct Question {
 impl Question {
     pub(crate) fn make(permit: Permit, facts: &Facts<'_>, rules: &Rules, gate: String) -> Self {
         let frozen_hash = canonical::hash(&json!({
+            "tenant": facts.caller.principal.tenant_id,
             "principal": facts.caller.principal,
+            "method": facts.method.as_str(),
             "tool": facts.item.key,
             "definition": facts.item.full_hash,
+            "capability": facts.capability,
             "args": facts.args,
+            "params": facts.params,
             "policy": rules.hash(),
             "gate": gate,
         }));

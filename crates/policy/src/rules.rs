@@ -6,7 +6,7 @@ use std::str::FromStr;
 use cedar_policy::{
     ActionConstraint, Policy, PolicyId, PolicySet, PrincipalConstraint, ResourceConstraint,
 };
-use model::canonical;
+use model::{ApprovalMode, canonical};
 
 use crate::decide::Ruling;
 
@@ -18,7 +18,13 @@ permit (principal, action, resource);"#;
 /// Only what a manifest declares may be seen or called. The default of profile `production`.
 const PERMIT_DECLARED: &str = r#"@id("production-permit-declared")
 @reason("a reviewed manifest declares this capability")
-permit (principal, action, resource) when { resource.declared };"#;
+permit (principal, action, resource) when { resource.declared };
+
+@id("production-destructive-asks")
+@reason("what cannot be undone needs a person's yes")
+@gate("DESTRUCTIVE")
+permit (principal, action == Action::"call", resource)
+when { resource.declared && resource.mode == "destructive" };"#;
 
 /// Policies in force, with the hash of the text they were read from.
 #[derive(Clone, Debug)]
@@ -38,6 +44,9 @@ pub struct Rules {
 pub(crate) struct Notes {
     pub(crate) reason: Option<String>,
     pub(crate) gate: Option<String>,
+    /// The most the call may count as.
+    pub(crate) mode: Option<ApprovalMode>,
+    pub(crate) obligations: Vec<String>,
 }
 
 /// Policy text that cannot be used.
@@ -88,6 +97,16 @@ impl Rules {
         &self.hash
     }
 
+    /// Whether no policy looks at who asks for what.
+    pub fn is_indifferent(&self) -> bool {
+        self.for_all.is_some()
+    }
+
+    /// How many policies there are.
+    pub fn count(&self) -> usize {
+        self.policies.policies().count()
+    }
+
     /// The text they were read from.
     pub fn text(&self) -> &str {
         &self.text
@@ -122,7 +141,14 @@ fn is_indifferent(policy: &Policy) -> bool {
 
 fn noted(policy: &Policy) -> Notes {
     let note = |key: &str| policy.annotation(key).map(str::to_owned);
-    Notes { reason: note("reason"), gate: note("gate") }
+    let obligations = note("obligations").unwrap_or_default();
+    let obligations = obligations.split(',').map(str::trim).filter(|word| !word.is_empty());
+    Notes {
+        reason: note("reason"),
+        gate: note("gate"),
+        mode: policy.annotation("mode").and_then(ApprovalMode::read),
+        obligations: obligations.map(str::to_owned).collect(),
+    }
 }
 
 fn named(policy: &Policy) -> Policy {
@@ -136,8 +162,7 @@ fn named(policy: &Policy) -> Policy {
 fn describe(text: &str, errors: &cedar_policy::ParseErrors) -> String {
     use miette::Diagnostic as _;
     let mut places = errors.iter().filter_map(|error| Some(error.labels()?.next()?.offset()));
-    let line =
-        places.next().map(|offset| text.bytes().take(offset).filter(|b| *b == b'\n').count() + 1);
+    let line = places.next().map(|offset| crate::schema::line_of(text, offset));
     match line {
         Some(line) => format!("line {line}: {errors}"),
         None => errors.to_string(),
@@ -150,9 +175,10 @@ mod tests {
 
     #[test]
     fn the_built_in_rules_are_read() {
-        for rules in [Rules::permit_all(), Rules::permit_declared()] {
-            assert_eq!(rules.policies.policies().count(), 1);
+        for (rules, policies) in [(Rules::permit_all(), 1), (Rules::permit_declared(), 2)] {
+            assert_eq!(rules.policies.policies().count(), policies);
             assert_eq!(rules.hash.len(), 64);
+            assert_eq!(crate::schema::look_over("built-in", rules.text()).unwrap(), []);
         }
     }
 

@@ -6,7 +6,7 @@ pub mod meta;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-pub use self::ask::{Ask, Interest, Reference};
+pub use self::ask::{Ask, Interest, METHODS, Reference};
 pub use self::meta::Meta;
 use crate::jsonrpc::{self, Id, Message, Refusal, RpcError};
 

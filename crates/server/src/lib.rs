@@ -3,6 +3,7 @@
 //! This crate decides nothing about a call and cannot reach an upstream: it does not even know the
 //! crate that could. What it sends is what `gateway` returned as cleared, or a protocol error.
 
+pub mod admin;
 pub mod authenticate;
 pub mod guard;
 pub mod limits;

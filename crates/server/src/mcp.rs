@@ -1,6 +1,6 @@
 //! Step 4 of the road: one match that says which surface and which method of the gateway.
 
-mod body;
+pub(crate) mod body;
 pub mod http;
 mod listen;
 mod sse;
@@ -57,19 +57,22 @@ impl Mcp {
             Ask::Initialize { .. } => encode::initialized(
                 &id,
                 visit.revision,
-                &self.server(),
+                &self.server(&visit.caller),
                 &self.gateway.capabilities(false),
             )
             .into(),
-            Ask::Discover => {
-                encode::discovered(&id, &self.server(), &self.gateway.capabilities(true)).into()
-            }
+            Ask::Discover => encode::discovered(
+                &id,
+                &self.server(&visit.caller),
+                &self.gateway.capabilities(true),
+            )
+            .into(),
             Ask::Ping => encode::done(&id, visit.revision, &self.server).into(),
             Ask::List { what: Listed::Tasks, .. } => self.tasks(&id, visit).await,
             Ask::List { what, cursor } => self.list(&id, visit, what, cursor.as_deref()),
             Ask::SetLevel(level) => {
                 visit.memory.set_level(level);
-                self.gateway.set_log_level(level).await;
+                self.gateway.set_log_level(&visit.caller, level).await;
                 encode::done(&id, visit.revision, &self.server).into()
             }
             Ask::Subscribe { uri, wanted } => self.follow(&id, visit, &uri, wanted).await,
@@ -172,10 +175,10 @@ impl Mcp {
     }
 
     /// How the gate presents itself, with what an only upstream says of itself.
-    fn server(&self) -> ServerInfo {
+    fn server(&self, caller: &Caller) -> ServerInfo {
         let own = self.server.instructions.clone();
         ServerInfo {
-            instructions: own.or_else(|| self.gateway.instructions()),
+            instructions: own.or_else(|| self.gateway.instructions(caller)),
             ..self.server.as_ref().clone()
         }
     }
@@ -235,8 +238,12 @@ fn call_request(
     name: String,
     args: Value,
 ) -> CallRequest {
-    let caller: Caller = visit.caller.clone();
+    let mut caller: Caller = visit.caller.clone();
+    if let Some(ceiling) = meta.ceiling {
+        caller.lower_ceiling(ceiling);
+    }
     CallRequest {
+        intent: meta.intent.clone(),
         method,
         meta: meta.rest.clone(),
         client: client_of(visit),

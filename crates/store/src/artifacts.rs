@@ -110,6 +110,17 @@ impl Store {
         Ok(Some((artifact, bytes)))
     }
 
+    /// The call whose answer the handle leads to, for this reader.
+    pub async fn artifact_call(
+        &self,
+        handle: &str,
+        reader: Reader<'_>,
+    ) -> Result<Option<CallId>, Fault> {
+        let mut connection = self.reader().await?;
+        let found = find(&mut connection, handle, reader, self.now()).await.map_err(broken)?;
+        Ok(found.map(|row| CallId::from_string(row.call_id)))
+    }
+
     /// Removes what has expired and what is above the quotas; tells how many artifacts went.
     pub async fn sweep_artifacts(&self) -> Result<usize, Fault> {
         let swept = self.write(Sweep { quotas: self.quotas().clone() }).await?;
@@ -164,7 +175,7 @@ async fn find(
 ) -> Result<Option<Row>, sqlx::Error> {
     let (call_id, name_in_call) = handle.split_once('/').unwrap_or_default();
     sqlx::query_as(
-        "SELECT handle, artifact_id, kind, media_type, size_bytes, label, class, created_at \
+        "SELECT handle, call_id, artifact_id, kind, media_type, size_bytes, label, class, created_at \
          FROM artifacts WHERE principal = $1 \
          AND (cited = 1 OR expires_at IS NULL OR expires_at > $2) \
          AND (handle = $3 OR (alias = $3 AND COALESCE(session, '') = $4) \
@@ -183,6 +194,7 @@ async fn find(
 #[derive(sqlx::FromRow)]
 struct Row {
     handle: String,
+    call_id: String,
     artifact_id: String,
     kind: String,
     media_type: String,

@@ -5,6 +5,7 @@
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test may fall over")]
 
+pub mod asker;
 pub mod collector;
 pub mod contract;
 pub mod crash;
@@ -21,6 +22,7 @@ pub mod rest;
 pub mod test_gateway;
 pub mod world;
 
+pub use asker::Asker;
 pub use collector::Collector;
 pub use contract::{capability, manifest, tool};
 pub use embedder::Embedder;

@@ -81,7 +81,11 @@ impl TestGateway {
 
     /// Opens the store in a folder of its own and asks the upstreams for their tools.
     pub async fn start(self) -> World {
-        let home = tempfile::tempdir().expect("a temporary folder");
+        self.start_in(tempfile::tempdir().expect("a temporary folder")).await
+    }
+
+    /// The same in a folder where a gate was before.
+    pub(crate) async fn start_in(self, home: tempfile::TempDir) -> World {
         let config = Config::folder(home.path().join("data"));
         let opening = Box::pin(Store::open(&config, self.clock.clone()));
         let store = opening.await.expect("the store opens");

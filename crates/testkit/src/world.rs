@@ -76,6 +76,14 @@ impl World {
         self.answer(done, false, Some(reason.to_owned())).await
     }
 
+    /// Ends this gate and starts another on what it leaves behind.
+    pub async fn restart(self, next: crate::TestGateway) -> Self {
+        self.gateway.close(std::time::Duration::ZERO).await;
+        let Self { gateway, store, home, .. } = self;
+        drop((gateway, store));
+        next.start_in(home).await
+    }
+
     /// Where the store keeps its files.
     pub fn data_dir(&self) -> PathBuf {
         self.home.path().join("data")

@@ -3,6 +3,7 @@
 pub(crate) mod archive;
 mod connect;
 pub(crate) mod doctor;
+pub(crate) mod governing;
 mod keeping;
 mod known;
 mod meanings;
@@ -17,13 +18,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auth::{Doorkeeper, Key};
+use auth::Doorkeeper;
 use catalog::menu::{Also, Doors};
 use catalog::{Catalogue, Source};
 use gateway::{DriftRule, DriftRules, Gateway, Meaning, Parts, Refreshed, Settings};
 use manifest::AdapterManifest;
-use model::{Clock, Generation, Grant, UpstreamName};
-use policy::Rules;
+use model::{Clock, Generation, UpstreamName};
 use serde_json::Value;
 use store::{InstanceLock, LockError, Store};
 use tokio_util::task::AbortOnDropHandle;
@@ -52,9 +52,20 @@ pub async fn gate(
     data: &Path,
     note: &str,
 ) -> Result<Gate, CliError> {
+    gate_at(config, transport, data, note, None).await
+}
+
+/// The same for a gate that people can reach with a browser, under `page`.
+pub async fn gate_at(
+    config: &Config,
+    transport: Transport,
+    data: &Path,
+    note: &str,
+    page: Option<String>,
+) -> Result<Gate, CliError> {
     let profile = config.profile(transport);
-    let rules = rules(config, profile)?;
-    let sources = sources(config, Some(data))?;
+    let rules = governing::rules(config, profile)?;
+    let sources = sources(config, Some(data), profile)?;
     // Gates that share a server may share a folder, too; a file has one gate.
     let lock = match &config.store {
         None => Some(InstanceLock::take(data, note).map_err(|error| locked(&error))?),
@@ -76,7 +87,7 @@ pub async fn gate(
         clock: Clock::System,
         settings: Settings {
             spans: telemetry::spans(&config.telemetry)?,
-            ..settings(config, profile)
+            ..settings(config, profile, page)?
         },
     }));
     let known = known::Known::new(config, data);
@@ -88,20 +99,24 @@ pub async fn gate(
     }
     gateway.keep_lineage().await?;
     known.keep(&gateway.listed().await);
-    let upkeep = upkeep::start(Arc::clone(&gateway), store, &config.records, data, known);
-    let doorkeeper = doorkeeper(config);
+    let policy = governing::PolicyFile::new(config);
+    let after = upkeep::After { known, policy };
+    let upkeep = upkeep::start(Arc::clone(&gateway), store, &config.records, data, after);
+    let doorkeeper = governing::doorkeeper(config);
     Ok(Gate { gateway, doorkeeper, refreshed, _lock: lock, _upkeep: upkeep })
 }
 
 /// Reads every file the configuration names, as the start would, and contacts nobody.
 pub fn check(config: &Config, transport: Transport) -> Result<(), CliError> {
-    rules(config, config.profile(transport))?;
-    sources(config, None).map(|_| ())
+    let profile = config.profile(transport);
+    governing::rules(config, profile)?;
+    settings(config, profile, None)?;
+    sources(config, None, profile).map(|_| ())
 }
 
 /// The catalogue alone, for looking at tools without a gate.
 pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
-    let sources = sources(config, None)?;
+    let sources = sources(config, None, config.profile(Transport::Stdio))?;
     let mut listed = Vec::new();
     let mut failures = Vec::new();
     for (name, list) in sources.upstreams.list().await {
@@ -129,7 +144,14 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
 
 /// Meanings for such a catalogue, as a gate would get them.
 pub async fn meaning(config: &Config, catalogue: &Catalogue) -> Meaning {
-    let meaning = Meaning::new(&settings(config, Profile::Dev), Clock::System);
+    let bare = Settings {
+        search: gateway::Search {
+            meanings: meanings::meanings(&config.search),
+            feedback: config.search.feedback,
+        },
+        ..Settings::default()
+    };
+    let meaning = Meaning::new(&bare, Clock::System);
     meaning.learn(catalogue).await;
     meaning
 }
@@ -137,7 +159,7 @@ pub async fn meaning(config: &Config, catalogue: &Catalogue) -> Meaning {
 /// What every upstream lists now, untouched. One that does not answer ends it: nobody can say what
 /// differs.
 pub async fn listed(config: &Config) -> Result<BTreeMap<UpstreamName, Vec<Value>>, CliError> {
-    let sources = sources(config, None)?;
+    let sources = sources(config, None, config.profile(Transport::Stdio))?;
     let lists = sources.upstreams.list().await;
     sources.upstreams.close().await;
     let each = lists.into_iter().map(|(name, list)| match list {
@@ -163,12 +185,20 @@ struct Sources {
     namespaces: BTreeMap<UpstreamName, String>,
 }
 
-fn sources(config: &Config, data: Option<&Path>) -> Result<Sources, CliError> {
+fn sources(config: &Config, data: Option<&Path>, profile: Profile) -> Result<Sources, CliError> {
+    let egress = governing::egress(config, profile);
     let guard = Arc::new(Guard::default());
     let (mut members, mut manifests, mut namespaces) =
         (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for (name, upstream) in config.upstreams.iter().filter(|(_, upstream)| upstream.enabled) {
-        members.push((name.clone(), connect::member(name, upstream, data, &guard)?));
+        members.push((
+            name.clone(),
+            connect::member(
+                name,
+                upstream,
+                &connect::World { data, guard: &guard, egress: &egress },
+            )?,
+        ));
         if let Some(manifest) = connect::manifest(upstream)? {
             manifests.insert(name.clone(), Arc::new(manifest));
         }
@@ -179,22 +209,13 @@ fn sources(config: &Config, data: Option<&Path>) -> Result<Sources, CliError> {
     Ok(Sources { upstreams: Upstreams::new(members), manifests, namespaces })
 }
 
-fn rules(config: &Config, profile: Profile) -> Result<Rules, CliError> {
-    let Some(path) = &config.policy else {
-        return Ok(match profile {
-            Profile::Dev => Rules::permit_all(),
-            Profile::Production => Rules::permit_declared(),
-        });
-    };
-    let text = connect::read(path)?;
-    Rules::parse(path.shown(), &text)
-        .map_err(|error| CliError::new(Exit::Config, error.to_string()))
-}
-
-fn settings(config: &Config, profile: Profile) -> Settings {
+fn settings(config: &Config, profile: Profile, page: Option<String>) -> Result<Settings, CliError> {
+    let egress = governing::egress(config, profile);
+    let webhook = config.approvals.webhook.as_ref();
+    let webhook = webhook.map(|hook| governing::webhook(hook, &egress)).transpose()?;
     let allowed = |hosts: &Vec<Text>| hosts.iter().map(|host| host.as_str().to_owned()).collect();
     let common = output::common(config, profile);
-    Settings {
+    Ok(Settings {
         mode: match config.mode {
             Mode::Auto | Mode::Gateway => gateway::Mode::Gateway,
             Mode::Transparent => gateway::Mode::Transparent,
@@ -215,6 +236,13 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         outputs: output::own(config, common),
         redactor: redactor(config),
         approval_ttl: Duration::from_secs(config.approvals.ttl_seconds),
+        approval_page: page,
+        approval_webhook: webhook,
+        ask_client: config.approvals.ask_client.unwrap_or(profile == Profile::Dev),
+        critic: governing::critic(&config.hooks, &egress)?,
+        undeclared_asks: profile == Profile::Dev,
+        rates: governing::rates(config),
+        runs: governing::runs(&config.limits.run),
         reads: match config.records.reads {
             config::Reads::Keep => gateway::Reads::Keep,
             config::Reads::Skip => gateway::Reads::Skip,
@@ -227,7 +255,7 @@ fn settings(config: &Config, profile: Profile) -> Settings {
         answer_bytes: config.records.answer_bytes,
         in_flight_wait: Duration::from_millis(config.limits.in_flight_wait_ms),
         egress_allow: config.egress.allow.as_ref().map(allowed),
-    }
+    })
 }
 
 /// What each upstream's drift means: its own word, else the profile's.
@@ -247,16 +275,6 @@ fn drift(config: &Config, profile: Profile) -> DriftRules {
             .filter_map(|(name, upstream)| Some((name.clone(), rule(upstream.drift?))))
             .collect(),
     }
-}
-
-fn doorkeeper(config: &Config) -> Doorkeeper {
-    let grants = |texts: &Vec<Text>| texts.iter().map(|text| Grant::read(text.as_str())).collect();
-    let keys = config.auth.tokens.iter().map(|token| Key {
-        name: token.name.as_str().to_owned(),
-        token: token.token.0.clone(),
-        grants: grants(&token.grants),
-    });
-    Doorkeeper::new(keys.collect(), grants(&config.auth.local_grants))
 }
 
 const fn naming(naming: Naming) -> catalog::Naming {

@@ -21,6 +21,7 @@ mod doctor;
 mod drift;
 mod evidence;
 mod init;
+mod policy;
 mod records;
 mod replay;
 mod serve;
@@ -88,6 +89,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), CliError> {
         Command::Claims { command } => claims::run(context, command),
         Command::Replay(args) => replay::run(context, &args),
         Command::Approvals { command } => approvals::run(context, command),
+        Command::Policy { command } => policy::run(context, &command),
         Command::Config { command } => config::run(context, command),
         Command::Doctor => doctor::run(context),
         Command::Session { command } => session::run(context, &command),

@@ -4,6 +4,7 @@
 //! schema, types, and last what only the whole can show. Nothing here opens a connection or any
 //! other file than the one it is given.
 
+mod bounds;
 mod check;
 mod choices;
 mod deserialize;
@@ -27,6 +28,8 @@ mod upstream;
 
 use std::path::{Path, PathBuf};
 
+pub use bounds::{RateLimit, RunBounds};
+pub use choices::{CallerKind, Ceiling, Private};
 pub use choices::{
     Drift, LogLevel, Mode, Naming, OutputSchema, Profile, Reads, RequireStructured, Sanitise,
     StartupMode,
@@ -38,6 +41,7 @@ pub use sections::{
     Approvals, Artifacts, Auth, Egress, Endpoint, EnvSettings, HttpSettings, Limits, Records,
     Results, Search, Startup, Telemetry, Token,
 };
+pub use sections::{Hook, Hooks};
 pub use shown::{Browse, Exposure};
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};
@@ -99,6 +103,20 @@ pub fn read(text: &str, file: &Path, env: Env<'_>) -> Result<Loaded, ConfigError
     problems.settle()?;
     check::resolve_paths(&mut config, file.parent().unwrap_or(Path::new("")));
     Ok(Loaded { config, notes, file: Some(file.to_owned()) })
+}
+
+/// Other data in the same notation, such as cases for a policy.
+pub(crate) fn read_data<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    let json = text.trim_start().starts_with('{').then(|| json::as_yaml(text));
+    let parsed = parse::parse(json.as_deref().unwrap_or(text));
+    let root = parsed.map_err(|(place, message)| format!("line {}: {message}", place.line))?;
+    let Some(root) = root else { return Err("it is empty".to_owned()) };
+    serde_path_to_error::deserialize(&root).map_err(|error| {
+        let path = error.path().to_string();
+        let segments = path.split(['.', '[', ']']).filter(|part| !part.is_empty());
+        let place = root.place(&segments.collect::<Vec<_>>());
+        format!("line {}: `{path}`: {}", place.line, error.inner())
+    })
 }
 
 fn load_file(path: &Path, env: Env<'_>) -> Result<Loaded, ConfigError> {

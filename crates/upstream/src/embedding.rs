@@ -12,6 +12,7 @@ use model::{Code, Fault};
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::egress::Egress;
 use crate::http_client::{self, HttpClient};
 use crate::limits;
 
@@ -47,6 +48,11 @@ impl Embedding {
         let headers = http_client::headers(credentials)?;
         let (client, model) = (http_client::client()?, model.to_owned());
         Ok(Self { client, uri, headers, model, timeout })
+    }
+
+    /// The same, where not every address may be reached.
+    pub fn through(self, egress: &Egress) -> Result<Self, Fault> {
+        Ok(Self { client: http_client::client_through(egress)?, ..self })
     }
 
     pub fn host(&self) -> &str {

@@ -27,6 +27,7 @@ use self::answer::answer_in;
 use self::net::{Net, SESSION};
 use self::old::Stream;
 use crate::connector::{Bell, Ring};
+use crate::egress::Egress;
 use crate::errand::Errand;
 use crate::limits;
 use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire};
@@ -79,8 +80,19 @@ impl Http {
     }
 
     pub fn by(road: Road, url: &str, credentials: &Credentials, age: Age) -> Result<Self, Fault> {
+        Self::through(&Egress::Open, road, url, credentials, age)
+    }
+
+    /// The same, where not every address may be reached.
+    pub fn through(
+        egress: &Egress,
+        road: Road,
+        url: &str,
+        credentials: &Credentials,
+        age: Age,
+    ) -> Result<Self, Fault> {
         Ok(Self::over(HttpWire {
-            net: Arc::new(Net::new(url, credentials)?),
+            net: Arc::new(Net::new(url, credentials, egress)?),
             road,
             age,
             known: StdMutex::default(),

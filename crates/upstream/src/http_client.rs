@@ -13,18 +13,29 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use model::{Code, Fault};
 
+use crate::egress::{Egress, Refused, Resolver};
 use crate::limits;
 
-pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+/// Connections, and which addresses they may lead to.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpClient {
+    pool: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
+    egress: Egress,
+}
 
 pub(crate) fn client() -> Result<HttpClient, Fault> {
+    client_through(&Egress::Open)
+}
+
+/// A client that reaches only what it may.
+pub(crate) fn client_through(egress: &Egress) -> Result<HttpClient, Fault> {
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(Fault::internal)?
         .with_webpki_roots()
         .with_no_client_auth();
-    let mut tcp = HttpConnector::new();
+    let mut tcp = HttpConnector::new_with_resolver(Resolver::new(egress.clone()));
     tcp.set_nodelay(true);
     tcp.enforce_http(false);
     let https = HttpsConnectorBuilder::new()
@@ -32,9 +43,10 @@ pub(crate) fn client() -> Result<HttpClient, Fault> {
         .https_or_http()
         .enable_http1()
         .wrap_connector(tcp);
-    Ok(Client::builder(TokioExecutor::new())
+    let pool = Client::builder(TokioExecutor::new())
         .pool_max_idle_per_host(limits::IDLE_CONNECTIONS)
-        .build(https))
+        .build(https);
+    Ok(HttpClient { pool, egress: egress.clone() })
 }
 
 /// Credentials as headers that no log prints.
@@ -55,10 +67,25 @@ pub(crate) async fn send(
     client: &HttpClient,
     request: Request<Full<Bytes>>,
 ) -> Result<http::Response<Incoming>, Fault> {
-    client.request(request).await.map_err(|error| {
+    let host = request.uri().host().unwrap_or_default();
+    client.egress.check_literal(host).map_err(|refused| denied(&refused))?;
+    client.pool.request(request).await.map_err(|error| {
+        if let Some(refused) = refusal(&error) {
+            return denied(refused);
+        }
         let log = format!("{error}: {:?}", std::error::Error::source(&error));
         Fault::new(Code::UpstreamUnavailable, "the upstream cannot be reached").logging(log)
     })
+}
+
+/// What the resolver would not give, if that is why nothing was connected.
+fn refusal<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e Refused> {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.find_map(|cause| cause.downcast_ref::<Refused>())
+}
+
+fn denied(refused: &Refused) -> Fault {
+    Fault::new(Code::EgressDenied, refused.to_string())
 }
 
 /// Reads a whole body, up to the bound on messages.

@@ -6,6 +6,7 @@ pub mod breaker;
 pub mod cassette;
 pub mod connector;
 pub mod demo;
+pub mod egress;
 pub mod embedding;
 pub mod errand;
 pub mod filter;
@@ -19,14 +20,17 @@ pub mod otlp;
 pub mod stdio;
 pub mod stub;
 pub mod upstreams;
+pub mod webhook;
 
 mod http_client;
 mod multiplex;
 mod pages;
 
 pub use connector::{Bell, Connector, Offer, Ring};
+pub use egress::Egress;
 pub use embedding::Embedding;
 pub use errand::{Errand, Listener, News, Progress, Question, Time};
 pub use filter::Filter;
 pub use otlp::{Otlp, Spans};
 pub use upstreams::{Member, Upstreams};
+pub use webhook::Webhook;

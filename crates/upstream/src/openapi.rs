@@ -12,6 +12,7 @@ use policy::Permit;
 use serde_json::Value;
 
 use crate::connector::Connector;
+use crate::egress::Egress;
 use crate::errand::Errand;
 use crate::http_client::{self, HttpClient};
 
@@ -39,6 +40,11 @@ impl OpenApi {
         let uri: Uri = base.parse().map_err(|error| bad(format!("`{base}` is no URL: {error}")))?;
         let host = uri.host().ok_or_else(|| bad(format!("`{base}` names no host")))?.to_owned();
         Ok(Self { document, base, host, credentials, client: http_client::client()? })
+    }
+
+    /// The same, where not every address may be reached.
+    pub fn through(self, egress: &Egress) -> Result<Self, Fault> {
+        Ok(Self { client: http_client::client_through(egress)?, ..self })
     }
 
     async fn carry_out(&self, plan: RequestPlan) -> Result<Answer, Fault> {

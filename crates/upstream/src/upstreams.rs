@@ -1,6 +1,6 @@
 //! All upstreams of a gate, by name. The one place where a permit becomes a call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,8 +114,9 @@ impl Upstreams {
         Errand::quiet().bound(member.connector.follow(permit, wanted)).await
     }
 
-    pub async fn set_log_level(&self, level: LogLevel) {
-        for member in self.members.values() {
+    /// Tells these of them which log messages are wanted.
+    pub async fn set_log_level(&self, level: LogLevel, of: &BTreeSet<UpstreamName>) {
+        for (_, member) in self.members.iter().filter(|(name, _)| of.contains(*name)) {
             let told = member.connector.set_log_level(level);
             if tokio::time::timeout(limits::STOP_GRACE, told).await.is_err() {
                 tracing::debug!("an upstream did not take a log level in time");

@@ -13,6 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::record::Entry;
 use super::{CallRequest, claim};
 use crate::gateway::Gateway;
+use crate::pace::{Place, Rate, Rates};
+use crate::runs::{self, Wish};
 
 /// A call that may now be made, and how long it may take.
 #[derive(Debug)]
@@ -22,6 +24,7 @@ pub(super) struct Admitted {
     /// The answer this key got before; then nothing is sent.
     pub(super) stored: Option<Answer>,
     pub(super) _place: OwnedSemaphorePermit,
+    pub(super) _places: Vec<Place>,
 }
 
 pub(super) async fn admit(
@@ -37,11 +40,13 @@ pub(super) async fn admit(
     entry.stage("limits");
     rate(gateway, request, tool)?;
     let place = gateway.pace.place()?;
+    let places = rates(gateway, request, tool)?;
+    budget(gateway, request, tool, &permit, entry)?;
     let timeout = timeout(gateway, request, tool);
     entry.record.call.deadline = entry.record.call.started_at.after(timeout);
     egress(gateway, &permit)?;
     let stored = open(gateway, &permit, claim, entry).await?;
-    Ok(Admitted { permit, timeout, stored, _place: place })
+    Ok(Admitted { permit, timeout, stored, _place: place, _places: places })
 }
 
 /// Somebody must answer for the call.
@@ -57,6 +62,45 @@ fn rate(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fau
     let per_minute = declared.unwrap_or(gateway.settings.calls_per_minute);
     let who_on_what = format!("{} {}", request.caller.principal, tool.item.key);
     gateway.pace.count(&who_on_what, per_minute, gateway.clock.now())
+}
+
+/// Bounds on the caller, the tool and the upstream, each where it is set.
+fn rates(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<Vec<Place>, Fault> {
+    let Rates { per_caller, per_tool, per_upstream } = gateway.settings.rates;
+    let (now, mut places) = (gateway.clock.now(), Vec::new());
+    let mut take = |rate: Rate, whose: &dyn Fn() -> String, what: &str| {
+        if rate != Rate::default() {
+            places.extend(gateway.pace.take(rate, &whose(), what, now)?);
+        }
+        Ok::<(), Fault>(())
+    };
+    let principal = &request.caller.principal;
+    let tenant = principal.tenant_id.as_deref().unwrap_or_default();
+    take(per_caller, &|| format!("caller {tenant}/{principal}"), "of this caller")?;
+    take(per_tool, &|| format!("tool {}", tool.item.key), "of this tool by all")?;
+    take(per_upstream, &|| format!("upstream {}", tool.item.key.upstream), "of this upstream")?;
+    Ok(places)
+}
+
+/// What the run may still use. Counted from here on, whatever comes of the call.
+fn budget(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    permit: &Permit,
+    entry: &mut Entry,
+) -> Result<(), Fault> {
+    let Some(runs) = &gateway.runs else { return Ok(()) };
+    let wish = Wish {
+        tool: &tool.item.key.to_string(),
+        args_hash: &entry.record.call.args_hash,
+        writes: permit.effect().is_write(),
+    };
+    let run = runs::key(request);
+    let admitted = runs.admit(&run, wish, gateway.clock.now());
+    admitted.map_err(|fault| fault.at(&tool.shown_name))?;
+    entry.run = Some(run);
+    Ok(())
 }
 
 /// The shortest patience of caller, manifest, upstream and gate.

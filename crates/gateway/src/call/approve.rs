@@ -1,17 +1,20 @@
 //! Stage 8: a question becomes a permit only through a human's answer.
 
 use context::without_secrets;
-use model::Fault;
+use model::{Approval, ApprovalState, Code, Fault};
 use policy::{Permit, Way};
 
 use super::record::Entry;
+use super::{Asking, elicit};
 use crate::gateway::Gateway;
 
 /// Lets an allowed call pass; asks about the others and pauses them until they are answered.
 ///
-/// The call does not wait: the same call made again finds the answer.
+/// Where the client can ask its person, that person is asked at once. Nobody else is waited for: the
+/// same call made again finds the answer.
 pub(super) async fn approve(
     gateway: &Gateway,
+    asking: &Asking<'_>,
     way: Way,
     entry: &mut Entry,
 ) -> Result<Permit, Fault> {
@@ -21,11 +24,44 @@ pub(super) async fn approve(
         Way::No(fault) => return Err(fault),
         Way::Ask(question) => question,
     };
-    let now = gateway.clock.now();
-    let mut asked = question.put(now, gateway.settings.approval_ttl);
+    let mut asked = question.put(gateway.clock.now(), gateway.settings.approval_ttl);
     // Whoever answers sees what is asked, but no secret in it; the hash is over what will be sent.
     asked.args = without_secrets(&asked.args, &gateway.settings.redactor).0;
-    let approval = gateway.store.ask(asked).await?;
+    let new = asked.approval_id.clone();
+    let mut approval = gateway.store.ask(asked).await?;
     entry.record.approval_id = Some(approval.approval_id.clone());
-    question.answered(&approval, now)
+    if approval.state == ApprovalState::Pending {
+        if approval.approval_id == new {
+            gateway.announce(&approval);
+        }
+        if let Some(answered) = Box::pin(elicit::ask(gateway, asking, &approval, entry)).await? {
+            approval = answered;
+            still_holds(gateway, asking, entry)?;
+        }
+    }
+    let permit = question.answered(&approval, gateway.clock.now());
+    permit.map_err(|fault| with_page(gateway, fault, &approval))
+}
+
+/// Asking takes time. What was asked about must still be what is.
+fn still_holds(gateway: &Gateway, asking: &Asking<'_>, entry: &Entry) -> Result<(), Fault> {
+    let item = &asking.tool.item;
+    let catalogue = gateway.catalogue();
+    let now = catalogue.entries().iter().find(|known| known.item.key == item.key);
+    let same_tool = now.is_none_or(|known| known.item.full_hash == item.full_hash);
+    if same_tool && gateway.rules().hash() == entry.rules.hash() {
+        return Ok(());
+    }
+    let message = "the policy or the tool changed while somebody was asked; call again";
+    Err(Fault::new(Code::ApprovalRejected, message).at(&asking.tool.shown_name))
+}
+
+/// Where somebody can answer in a browser.
+fn with_page(gateway: &Gateway, fault: Fault, approval: &Approval) -> Fault {
+    match &gateway.settings.approval_page {
+        Some(page) if fault.code == Code::ApprovalPending => {
+            fault.with("url", format!("{page}/{}", approval.approval_id))
+        }
+        _ => fault,
+    }
 }

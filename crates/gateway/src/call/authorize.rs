@@ -18,11 +18,17 @@ pub(super) fn authorize(
     entry: &mut Entry,
 ) -> Result<Way, Fault> {
     entry.stage("grants");
-    grants::check(&request.caller, tool.capability.as_ref(), &tool.shown_name)?;
+    let wanted = grants::Wanted {
+        tool: &tool.item.name,
+        shown: &tool.shown_name,
+        deployment: tool.protocol,
+    };
+    grants::check(&request.caller, tool.capability.as_ref(), wanted)?;
     entry.stage("validate");
     if request.method.is_tool_call() {
         door(tool, request)?;
-        let checked = tool.check_input(&request.args).and_then(|()| constraints(tool, request));
+        let fits = tool.check_input(&request.args).map_err(|fault| located(tool, fault));
+        let checked = fits.and_then(|()| constraints(tool, request));
         checked.map_err(|fault| teach(gateway, request, tool, fault))?;
     }
     entry.stage("policy");
@@ -30,7 +36,7 @@ pub(super) fn authorize(
     let decision_id = DecisionId::fresh(now);
     let params = params(request, tool);
     let verdict = policy::decide(
-        &gateway.rules,
+        &entry.rules,
         &Facts {
             call_id: &entry.record.call.call_id,
             decision_id: &decision_id,
@@ -41,16 +47,45 @@ pub(super) fn authorize(
             args: &request.args,
             written: request.written.as_deref(),
             params: &params,
+            intent: request.intent.as_deref(),
+            spent: gateway.spent(request),
             at: now,
         },
     );
     entry.record.call.mode_effective = Some(verdict.decision.effective_mode);
     entry.record.call.policy_decision_id = Some(decision_id);
+    let owes_key = verdict.decision.obligations.iter().any(|owed| owed == OWES_KEY);
     entry.record.decision = Some(verdict.decision);
     match verdict.way {
         Way::No(fault) => Err(fault),
+        _ if owes_key && !has_key(request, tool) => Err(keyless(tool)),
         way => Ok(way),
     }
+}
+
+/// The obligation by which a policy asks for an idempotency key.
+const OWES_KEY: &str = "idempotency_key";
+
+fn has_key(request: &CallRequest, tool: &Tool) -> bool {
+    let rule = tool.capability.as_ref().and_then(|capability| capability.idempotency.as_ref());
+    let arg = rule.and_then(|rule| rule.arg.as_deref()).unwrap_or("idempotency_key");
+    request.idempotency_key.is_some() || request.args.get(arg).is_some_and(Value::is_string)
+}
+
+fn keyless(tool: &Tool) -> Fault {
+    let message = "a policy permits this call only with an idempotency key";
+    Fault::new(Code::IdempotencyMissing, message).at(&tool.shown_name)
+}
+
+/// Says which rule of the schema was broken first, and by which part of the arguments.
+fn located(tool: &Tool, fault: Fault) -> Fault {
+    let Some(first) = fault.violations.first() else { return fault };
+    let (instance_path, schema_path) = (first.instance_path.clone(), first.schema_path.clone());
+    fault
+        .with("violation", "mcp-input-schema")
+        .with("tool_id", tool.item.name.as_str())
+        .with("instance_path", instance_path)
+        .with("schema_path", schema_path)
 }
 
 /// What the upstream will be sent beside a tool's name and arguments, in the upstream's own names.

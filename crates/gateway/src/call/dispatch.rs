@@ -13,6 +13,7 @@ use super::admit::Admitted;
 use super::record::Entry;
 use super::{CallRequest, Watch, keep};
 use crate::gateway::Gateway;
+use crate::questions::{self, Judge};
 
 /// Where a key travels in `_meta`, from clients to us and from us to upstreams.
 const META_KEY: &str = "toolgate/idempotency_key";
@@ -32,11 +33,15 @@ pub(super) async fn dispatch(
     }
     entry.stage("invoke");
     let traceparent = traceparent(gateway, request, entry);
+    let upstream = admitted.permit.upstream();
+    // A client that answers nothing is asked nothing.
+    let asked = request.client.answers().then(|| Judge::new(gateway, request, upstream));
+    let judge = asked.map(Arc::new);
     let errand = Errand {
         cancel: watch.cancel.clone(),
         timeout: admitted.timeout,
         idempotency_key: entry.record.call.idempotency_key.clone(),
-        news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news)),
+        news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news, judge.as_ref())),
         owner: request.caller.principal.to_string(),
         client: Arc::clone(&request.client),
         report: watch.progress,
@@ -57,15 +62,33 @@ pub(super) async fn dispatch(
             Err(Fault::new(Code::Cancelled, "the gate closed before the upstream answered"))
         }
     };
+    entry.findings.extend(judge.as_ref().map(|judge| judge.told()).unwrap_or_default());
     entry.upstream_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     match answer {
         Ok(answer) => {
             failpoint::pass("call.answered");
+            if answer.is_interim() {
+                let judge = Judge::new(gateway, request, upstream);
+                let asked = in_rounds(&judge, &answer);
+                entry.findings.extend(judge.told());
+                asked?;
+            }
             keep::answer(gateway, &answer, entry);
             Ok(answer)
         }
         Err(fault) => Err(doubtful(fault, admitted.permit.effect().is_write())),
     }
+}
+
+/// What an answer that is not the last asks of a client that takes part in rounds.
+fn in_rounds(judge: &Judge, answer: &Answer) -> Result<(), Fault> {
+    let questions = questions::in_answer(&answer.rest);
+    questions.iter().try_for_each(|(method, params)| {
+        judge.judge(method, params).map_err(|why| {
+            let message = format!("the upstream asks for `{method}`, not passed on: {why}");
+            Fault::new(Code::UpstreamError, message)
+        })
+    })
 }
 
 /// A tool's answer has a shape of its own; every other result is passed on as it is.

@@ -3,21 +3,24 @@
 //! For a call that only reads, the opening stays in memory and the closing holds everything; for
 //! one that writes, `admit` makes the opening durable first.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use context::Cleared;
 use model::fault::WireError;
 use model::result::{CallResult, Cleaning, Metrics, Provenance};
 use model::{
-    Answer, Call, CallId, CallStatus, Code, Fault, Lineage, Outcome, Record, RecordId,
+    Answer, Call, CallId, CallStatus, Code, Fault, Finding, Lineage, Outcome, Record, RecordId,
     RecordStatus, RunId, TraceId, call, canonical, result,
 };
+use policy::Rules;
 use serde_json::Value;
 use store::{Claim, ClaimEnd, ClaimOutcome, Closing, failpoint};
 
 use super::inspect::Inspected;
-use super::{CallRequest, Done, keep};
+use super::{CallRequest, Done, keep, verify};
 use crate::gateway::Gateway;
+use crate::runs::{self, Wish};
 use crate::settings::Reads;
 
 /// A record in the making, and what closing it must know.
@@ -35,6 +38,12 @@ pub(super) struct Entry {
     pub(super) deduplicated: bool,
     pub(super) upstream_ms: u64,
     pub(super) provenance: Provenance,
+    /// The rules this call is judged by, whatever comes into force meanwhile.
+    pub(super) rules: Arc<Rules>,
+    /// The run whose budget this call counts towards, where there is one.
+    pub(super) run: Option<String>,
+    /// What happened on the way that is worth a line in the record.
+    pub(super) findings: Vec<Finding>,
     started: Instant,
 }
 
@@ -49,6 +58,7 @@ impl Entry {
 pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
     let now = gateway.clock.now();
     let catalogue = gateway.catalogue();
+    let rules = gateway.rules();
     let call = Call {
         envelope_version: call::ENVELOPE_VERSION.to_owned(),
         call_id: CallId::fresh(now),
@@ -67,6 +77,10 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         args: Value::Null,
         args_hash: canonical::hash(&request.args),
         principal_chain: request.caller.chain(),
+        roles: request.caller.roles.clone(),
+        grants: request.caller.grants.clone(),
+        ceiling: request.caller.ceiling,
+        intent: request.intent.clone(),
         mode_effective: None,
         policy_decision_id: None,
         idempotency_key: None,
@@ -78,7 +92,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
             catalogue_hash: catalogue.hash().to_owned(),
             definition_hash: None,
             manifest: None,
-            policy_hash: gateway.rules.hash().to_owned(),
+            policy_hash: rules.hash().to_owned(),
             gateway_version: env!("CARGO_PKG_VERSION").to_owned(),
         },
     };
@@ -104,6 +118,9 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         deduplicated: false,
         upstream_ms: 0,
         provenance: Provenance::default(),
+        rules,
+        run: None,
+        findings: Vec::new(),
         started: Instant::now(),
     };
     keep::arguments(gateway, &request.args, &mut entry);
@@ -129,6 +146,7 @@ pub(super) async fn close(
     outcome: Result<Inspected, Fault>,
 ) -> Done {
     let claim = claim_outcome(&mut entry, outcome.as_ref());
+    settle(gateway, &entry, outcome.as_ref());
     let (result, status, cleared, fault) = match outcome {
         Ok(inspected) => {
             let (result, status, cleared) = result_of(&entry, inspected);
@@ -141,11 +159,16 @@ pub(super) async fn close(
             (failed(&entry, call_status, &fault), status, gateway.refuse(&fault), Some(fault))
         }
     };
+    let mut result = result;
+    let unrecorded = gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched;
+    if fault.is_none() && !unrecorded {
+        result.findings.extend(Box::pin(verify::score(gateway, &entry, &result)).await);
+    }
     entry.record.status = status;
     entry.record.result = Some(result);
     entry.record.closed_at = Some(gateway.clock.now());
     gateway.tell_of(&entry.record);
-    if gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched {
+    if unrecorded {
         let refused = refused(gateway, fault.as_ref());
         let result = entry.record.result;
         return Done { record_id: None, cleared, result, fault, refused };
@@ -164,6 +187,24 @@ pub(super) async fn close(
             Done { record_id: Some(record_id), ..unopened(gateway, fault) }
         }
     }
+}
+
+/// Tells the budget of the run what came of the call.
+fn settle(gateway: &Gateway, entry: &Entry, outcome: Result<&Inspected, &Fault>) {
+    let (Some(runs), Some(run)) = (&gateway.runs, &entry.run) else { return };
+    let call = &entry.record.call;
+    let tool = call.item_key.as_ref().map(ToString::to_string).unwrap_or_default();
+    let wish = Wish { tool: &tool, args_hash: &call.args_hash, writes: false };
+    let answer = outcome.map(|inspected| inspected.clearing.cleared.get());
+    let text = answer.map(|answer| serde_json::to_string(answer).unwrap_or_default());
+    let text = text.unwrap_or_default();
+    let tokens = if runs.counts_tokens() { context::tokens::count(&text) } else { 0 };
+    let outcome = runs::Outcome {
+        failed: answer.is_ok_and(|answer| answer.is_error) || answer.is_err(),
+        bytes: text.len() as u64,
+        tokens: tokens as u64,
+    };
+    runs.settle(run, wish, outcome, gateway.clock.now());
 }
 
 /// A call refused before it could be recorded.
@@ -190,7 +231,8 @@ fn claim_outcome(entry: &mut Entry, outcome: Result<&Inspected, &Fault>) -> Opti
 }
 
 fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, Cleared) {
-    let Inspected { clearing, artifacts, outcome, evidence, findings } = inspected;
+    let Inspected { clearing, artifacts, outcome, evidence, mut findings } = inspected;
+    findings.extend_from_slice(&entry.findings);
     let answer = clearing.cleared.get();
     let (status, outcome, record_status) = match answer.interim() {
         _ if answer.is_error => (CallStatus::Failed, Outcome::Error, RecordStatus::Failed),
@@ -240,7 +282,7 @@ fn envelope(entry: &Entry, status: CallStatus) -> CallResult {
         views: Vec::new(),
         result_hash: None,
         evidence: Vec::new(),
-        findings: Vec::new(),
+        findings: entry.findings.clone(),
         error: None,
         policy_decision_id: call.policy_decision_id.clone(),
         approval_id: entry.record.approval_id.clone(),

@@ -7,7 +7,7 @@ use model::{Code, Fault, ItemKind, Method, ReplayRule};
 
 use super::record::Entry;
 use super::{CallRequest, Via};
-use crate::browse::visible;
+use crate::browse::visible_by;
 use crate::gateway::Gateway;
 use crate::tasks::Home;
 
@@ -21,7 +21,7 @@ pub(super) fn resolve(
     let catalogue = gateway.catalogue();
     let home = home(gateway, request, entry);
     let tool = find(request, home.as_ref(), &catalogue)
-        .filter(|tool| visible(gateway, &request.caller, tool))
+        .filter(|tool| visible_by(&entry.rules, gateway, &request.caller, tool))
         .ok_or_else(|| unknown(request))?;
     entry.provenance.upstream = tool.item.key.upstream.to_string();
     entry.provenance.tool.clone_from(&tool.item.name);

@@ -88,6 +88,8 @@ impl World {
             args: &self.args,
             written: None,
             params: &Map::new(),
+            intent: None,
+            spent: None,
             at: self.at,
         };
         decide(&self.rules, &facts)

@@ -57,6 +57,30 @@ const REMOVED: &[&str] = &[
     "tasks/result",
 ];
 
+/// Every method that has a way of its own here; any other is an extension's.
+pub const METHODS: &[&str] = &[
+    "initialize",
+    "server/discover",
+    "ping",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "tasks/list",
+    "tools/call",
+    "prompts/get",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/result",
+    "tasks/update",
+    "tasks/cancel",
+];
+
 /// Whose argument is to be completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
@@ -187,5 +211,25 @@ fn text(params: &mut Map<String, Value>, key: &str) -> Option<String> {
     match params.shift_remove(key) {
         Some(Value::String(text)) => Some(text),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list is the match above: what it names has a way of its own, and nothing else has.
+    #[test]
+    fn every_method_with_a_way_of_its_own_is_listed() {
+        for method in METHODS {
+            let way = take(method, false, &mut Map::new());
+            assert!(!matches!(way, Ok(Ask::Other)), "{method}");
+        }
+        let source = include_str!("ask.rs");
+        let body =
+            source.split("pub(super) fn take(").nth(1).unwrap().split("\nfn ").next().unwrap();
+        let arms = body.lines().filter_map(|line| line.trim().strip_prefix('"'));
+        let arms: Vec<&str> = arms.filter_map(|arm| arm.split_once("\" =>")).map(|a| a.0).collect();
+        assert_eq!(arms, METHODS);
     }
 }

@@ -1,6 +1,6 @@
 //! What travels beside the arguments of a request, in `_meta`.
 
-use model::{Client, LogLevel};
+use model::{ApprovalMode, Client, LogLevel};
 use serde_json::{Map, Value};
 
 use crate::jsonrpc::{self, RpcError};
@@ -14,6 +14,9 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Our own keys of `_meta`, for callers that name their run or guard a write.
 pub const RUN: &str = "toolgate/run_id";
 pub const IDEMPOTENCY: &str = "toolgate/idempotency_key";
+/// What the caller is about, and how far it wants to go at most.
+pub const INTENT: &str = "toolgate/intent";
+pub const CEILING: &str = "toolgate/ceiling";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
@@ -25,6 +28,8 @@ pub struct Meta {
     pub traceparent: Option<String>,
     pub run_id: Option<String>,
     pub idempotency_key: Option<String>,
+    pub intent: Option<String>,
+    pub ceiling: Option<ApprovalMode>,
     /// Every other key, to be passed on as it is.
     pub rest: Map<String, Value>,
 }
@@ -45,6 +50,17 @@ pub(super) fn take(params: &mut Map<String, Value>) -> Result<Meta, RpcError> {
     meta.run_id = rest.shift_remove(RUN).as_ref().and_then(|value| text(Some(value)));
     meta.idempotency_key =
         rest.shift_remove(IDEMPOTENCY).as_ref().and_then(|value| text(Some(value)));
+    meta.intent = rest.shift_remove(INTENT).as_ref().and_then(|value| text(Some(value)));
+    meta.ceiling = match rest.shift_remove(CEILING) {
+        None => None,
+        // One that is not understood must not mean none.
+        Some(ceiling) => Some(
+            ceiling
+                .as_str()
+                .and_then(ApprovalMode::read)
+                .ok_or_else(|| invalid(&format!("`{CEILING}` is no mode we know")))?,
+        ),
+    };
     meta.rest = rest;
     Ok(meta)
 }

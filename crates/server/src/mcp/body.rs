@@ -9,7 +9,7 @@ use http::StatusCode;
 use crate::limits;
 
 /// The whole body, or the answer its sender gets instead.
-pub(super) async fn read(body: Body) -> Result<Bytes, Response> {
+pub(crate) async fn read(body: Body) -> Result<Bytes, Response> {
     let refuse = |status: StatusCode, why: &'static str| Err((status, why).into_response());
     let mut pieces = body.into_data_stream();
     let mut whole = BytesMut::new();

@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 pub(super) use self::stream::event_stream;
 use super::Mcp;
 use super::sse::{self, Mailboxes};
+use crate::admin;
 use crate::authenticate::authenticate;
 use crate::guard::Guard;
 use crate::reply;
@@ -90,9 +91,24 @@ async fn answer(shared: Arc<Shared>, request: Request) -> Response {
         (Transport::LegacySse, "/sse", _) => only("GET", "open the stream with GET\n"),
         (Transport::LegacySse, "/messages/", Method::POST) => sse::post(shared, request).await,
         (Transport::Streamable, "/mcp", _) | (Transport::LegacySse, "/messages/", _) => only_post(),
-        (_, "/healthz", Method::GET | Method::HEAD) => "ok\n".into_response(),
+        (_, "/healthz", Method::GET | Method::HEAD) => health(&shared),
         (_, "/healthz", _) => only("GET,HEAD", "ask with GET\n"),
+        (_, path, method) if admin::is_route(path) => {
+            let path = path.to_owned();
+            admin::answer(&shared.mcp, &path, &method, request).await
+        }
         _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+/// It serves; and whether it does so by the policy that was written last. Why not is for the
+/// operator's eyes.
+fn health(shared: &Shared) -> Response {
+    match shared.mcp.gateway.rules_trouble() {
+        None => "ok\n".into_response(),
+        Some(_) => "ok\npolicy: the file has a mistake, so the last good policy stays in force; \
+                    see `toolgate policy check`\n"
+            .into_response(),
     }
 }
 

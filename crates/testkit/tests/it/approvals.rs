@@ -9,14 +9,16 @@ use crate::{ROAD, code, refused};
 
 async fn bank() -> (Recorder, World) {
     let recorder = Recorder::one("pay", Script::Echo);
+    let world = bank_gate(&recorder).start().await;
+    (recorder, world)
+}
+
+fn bank_gate(recorder: &Recorder) -> TestGateway {
     let binding =
         json!({"class": "act", "approval_mode": "destructive", "requires_gate": "GATE_MONEY"});
-    let world = TestGateway::new()
+    TestGateway::new()
         .upstream("bank", recorder.clone())
         .manifest("bank", manifest([capability("bank.pay", "pay", binding)]))
-        .start()
-        .await;
-    (recorder, world)
 }
 
 fn euros(amount: u32) -> Value {
@@ -105,13 +107,55 @@ async fn a_yes_releases_no_other_arguments_and_no_other_caller() {
     assert_eq!(recorder.count(), 1);
 }
 
+/// Whatever goes out beside the arguments is part of what was asked about.
+#[tokio::test]
+async fn a_yes_releases_nothing_else_beside_the_arguments() {
+    let (recorder, world) = bank().await;
+    let first = world.call("pay", euros(5)).await;
+    world.approve(&first).await;
+    let params = json!({"task": {"ttl": 60_000}}).as_object().cloned().unwrap();
+    let other = gateway::CallRequest { params, ..World::request("pay", euros(5)) };
+    refused(&world, &recorder, other, Code::ApprovalPending, "approval").await;
+}
+
+/// A tenant's yes is not another tenant's, though the callers have one name.
+#[tokio::test]
+async fn a_yes_releases_no_call_of_another_tenant() {
+    let (recorder, world) = bank().await;
+    let of =
+        |tenant: &str| Principal { tenant_id: Some(tenant.to_owned()), ..Principal::user("ann") };
+    let first = world.call_as(of("one"), "pay", euros(5)).await;
+    world.approve(&first).await;
+    let other = world.call_as(of("two"), "pay", euros(5)).await;
+    assert_eq!((code(&other), recorder.count()), (Some(Code::ApprovalPending), 0));
+    assert_eq!(code(&world.call_as(of("one"), "pay", euros(5)).await), None);
+}
+
+/// A question that is pending when the gate stops is still there for the next one, and so is a yes.
+#[tokio::test]
+async fn a_question_and_its_answer_outlive_the_gate() {
+    let (recorder, world) = bank().await;
+    let first = world.call("pay", euros(5)).await;
+    let asked = first.result.unwrap().approval_id.unwrap();
+    let world = world.restart(bank_gate(&recorder)).await;
+    let waiting = world.gateway.approvals(Some(ApprovalState::Pending)).await.unwrap();
+    assert_eq!(waiting.iter().map(|a| &a.approval_id).collect::<Vec<_>>(), [&asked]);
+    let again = world.call("pay", euros(5)).await;
+    assert_eq!(again.result.as_ref().unwrap().approval_id.as_ref(), Some(&asked));
+    world.approve(&again).await;
+    let world = world.restart(bank_gate(&recorder)).await;
+    assert_eq!(code(&world.call("pay", euros(5)).await), None);
+    assert_eq!(recorder.count(), 1);
+}
+
+/// 64 at once: SECURITY.md's figure.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_calls_one_yes_releases_one() {
     let (recorder, world) = bank().await;
     let first = world.call("pay", euros(5)).await;
     world.approve(&first).await;
     let calls: Vec<_> =
-        (0..8).map(|_| world.spawn(World::request("pay", euros(5)), Watch::default())).collect();
+        (0..64).map(|_| world.spawn(World::request("pay", euros(5)), Watch::default())).collect();
     let mut made = 0;
     for call in calls {
         made += usize::from(call.await.unwrap().fault.is_none());

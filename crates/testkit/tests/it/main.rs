@@ -3,12 +3,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fall over")]
 
+mod answering;
 mod approvals;
+mod around;
 mod artifacts;
+mod asking;
+mod bombs;
+mod budgets;
 mod cancel;
+mod critics;
 mod envelope;
 mod faults;
 mod finding;
+mod governing;
 mod hidden;
 mod idempotency;
 mod limits;
@@ -29,9 +36,30 @@ mod tasks;
 mod trace;
 mod wire;
 
+use std::sync::Arc;
+
 use gateway::{CallRequest, Done};
 use model::{Code, Record};
 use toolgate_testkit::{Recorder, World};
+
+/// The surface of a gate, for whoever the doorkeeper lets in.
+fn mcp(world: &World, doorkeeper: auth::Doorkeeper) -> server::Mcp {
+    server::Mcp {
+        gateway: Arc::clone(&world.gateway),
+        doorkeeper: Arc::new(doorkeeper),
+        parked: Arc::default(),
+        server: Arc::new(server::ServerInfo {
+            name: "gate".to_owned(),
+            version: "1".to_owned(),
+            instructions: None,
+        }),
+    }
+}
+
+/// Everybody is the local user.
+fn open_door() -> auth::Doorkeeper {
+    auth::Doorkeeper::new(Vec::new(), Vec::new())
+}
 
 /// The stages of a call that goes all the way (C8).
 const ROAD: &[&str] = &[

@@ -15,7 +15,7 @@ use upstream::mcp::Age;
 use upstream::openapi::OpenApi;
 use upstream::stdio::{self, Guard, Stdio};
 use upstream::stub::Stub;
-use upstream::{Connector, Filter, Member};
+use upstream::{Connector, Egress, Filter, Member};
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
@@ -25,13 +25,19 @@ use crate::config::{ConfigPath, Protocol, StubTools, Target, Text, Upstream};
 const DEMO_FILE: &str = "demo.json";
 
 /// The connector of one upstream. Without `data`, a demo upstream forgets what it is told.
+/// What all connectors share.
+pub(super) struct World<'a> {
+    pub(super) data: Option<&'a Path>,
+    pub(super) guard: &'a Arc<Guard>,
+    pub(super) egress: &'a Egress,
+}
+
 pub(super) fn member(
     name: &UpstreamName,
     upstream: &Upstream,
-    data: Option<&Path>,
-    guard: &Arc<Guard>,
+    world: &World<'_>,
 ) -> Result<Member, CliError> {
-    let connector = connector(upstream, data, guard).map_err(|error| CliError {
+    let connector = connector(upstream, world).map_err(|error| CliError {
         message: format!("upstream `{name}`: {}", error.message),
         ..error
     })?;
@@ -62,11 +68,8 @@ pub(super) fn read(path: &ConfigPath) -> Result<String, CliError> {
         .map_err(|error| wrong(format!("`{}` cannot be read: {error}", path.shown())))
 }
 
-fn connector(
-    upstream: &Upstream,
-    data: Option<&Path>,
-    guard: &Arc<Guard>,
-) -> Result<Arc<dyn Connector>, CliError> {
+fn connector(upstream: &Upstream, world: &World<'_>) -> Result<Arc<dyn Connector>, CliError> {
+    let World { data, guard, egress } = *world;
     let age = age(upstream.protocol);
     Ok(match &upstream.target {
         Target::Demo => {
@@ -84,11 +87,13 @@ fn connector(
             guard: Arc::clone(guard),
         })),
         Target::Http { url, headers } => {
-            let connector = Http::new(url.as_str(), &credentials(headers)?, age);
+            let headers = credentials(headers)?;
+            let connector = Http::through(egress, Road::Any, url.as_str(), &headers, age);
             Arc::new(connector.map_err(|_fault| wrong(format!("`{url}` is no usable address")))?)
         }
         Target::Sse { url, headers } => {
-            let connector = Http::by(Road::Old, url.as_str(), &credentials(headers)?, age);
+            let headers = credentials(headers)?;
+            let connector = Http::through(egress, Road::Old, url.as_str(), &headers, age);
             Arc::new(connector.map_err(|_fault| wrong(format!("`{url}` is no usable address")))?)
         }
         Target::Cassette { file } => {
@@ -101,7 +106,8 @@ fn connector(
             let document = openapi::Document::read(&document)
                 .map_err(|error| wrong(format!("{}: {error}", spec.shown())))?;
             let base = base_url.as_ref().map(Text::as_str);
-            let connector = OpenApi::new(document, base, credentials(headers)?);
+            let connector = OpenApi::new(document, base, credentials(headers)?)
+                .and_then(|connector| connector.through(egress));
             Arc::new(connector.map_err(|fault| wrong(fault.message))?)
         }
     })

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::sources;
 use crate::cli::error::CliError;
-use crate::config::Config;
+use crate::config::{Config, Transport};
 
 /// What one upstream did.
 #[derive(Debug, Serialize)]
@@ -26,7 +26,7 @@ pub(crate) struct Finding {
 }
 
 pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
-    let upstreams = sources(config, None)?.upstreams;
+    let upstreams = sources(config, None, config.profile(Transport::Stdio))?.upstreams;
     let redactor = super::redactor(config);
     let began = Instant::now();
     let mut asking = upstreams.ask_each(upstreams.names());

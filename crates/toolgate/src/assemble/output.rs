@@ -52,7 +52,10 @@ pub(crate) fn redactor(config: &Config) -> Redactor {
     });
     let bucket = config.artifacts.secret_access_key.iter().map(|key| key.0.clone());
     let store = config.store.iter().map(|url| url.0.clone());
-    let ours = tokens.chain(store).chain(endpoint).chain(bucket).chain(collector);
+    let hooks = [&config.approvals.webhook, &config.hooks.verify, &config.hooks.score];
+    let hook = hooks.into_iter().flatten().filter_map(|hook| hook.key.as_ref());
+    let hook = hook.map(|key| key.0.clone());
+    let ours = tokens.chain(hook).chain(store).chain(endpoint).chain(bucket).chain(collector);
     let all: Vec<Secret> = ours.chain(given).collect();
     Redactor::knowing(&all)
 }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::archive;
+use super::governing::PolicyFile;
 use super::known::Known;
 use crate::config::Records;
 
@@ -24,13 +25,19 @@ const ACCEPTED: Duration = Duration::from_secs(2);
 /// Between two looks for entries that are too old.
 const PRUNE: Duration = Duration::from_hours(1);
 
+/// What is looked after besides.
+pub(super) struct After {
+    pub(super) known: Known,
+    pub(super) policy: Option<PolicyFile>,
+}
+
 /// Runs until the handle is dropped. Whatever it is at then is finished by the store or not begun.
 pub(super) fn start(
     gateway: Arc<Gateway>,
     store: Store,
     records: &Records,
     data: &Path,
-    known: Known,
+    After { known, policy }: After,
 ) -> AbortOnDropHandle<()> {
     let archive = records.archive.as_ref().map(|path| path.as_path().to_owned());
     let upkeep = Upkeep {
@@ -38,8 +45,9 @@ pub(super) fn start(
         store,
         records: records.clone(),
         archive: archive.unwrap_or_else(|| data.join(archive::FOLDER)),
-        kept: Generation(0),
+        kept: (Generation(0), String::new()),
         known,
+        policy,
     };
     AbortOnDropHandle::new(tokio::spawn(upkeep.run()))
 }
@@ -49,9 +57,10 @@ struct Upkeep {
     store: Store,
     records: Records,
     archive: PathBuf,
-    /// The last generation whose definitions were kept.
-    kept: Generation,
+    /// The last generation and the last policy that were kept.
+    kept: (Generation, String),
     known: Known,
+    policy: Option<PolicyFile>,
 }
 
 impl Upkeep {
@@ -65,6 +74,9 @@ impl Upkeep {
         loop {
             let now = ticks.tick().await;
             self.store.catch_up().await;
+            if let Some(policy) = &mut self.policy {
+                policy.look(&self.gateway);
+            }
             self.keep_lineage().await;
             if now.duration_since(looked) >= ACCEPTED {
                 tell("a look at accepted tools", self.gateway.release_accepted().await);
@@ -86,10 +98,10 @@ impl Upkeep {
     }
 
     async fn keep_lineage(&mut self) {
-        let generation = self.gateway.catalogue().generation();
-        if generation != self.kept && self.gateway.keep_lineage().await.is_ok() {
+        let now = (self.gateway.catalogue().generation(), self.gateway.rules().hash().to_owned());
+        if now != self.kept && self.gateway.keep_lineage().await.is_ok() {
             self.known.keep(&self.gateway.listed().await);
-            self.kept = generation;
+            self.kept = now;
         }
     }
 

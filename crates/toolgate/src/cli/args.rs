@@ -15,6 +15,7 @@ use super::demo::DemoArgs;
 use super::evidence::EvidenceCommand;
 use super::exit;
 use super::init::InitArgs;
+use super::policy::PolicyCommand;
 use super::records::RecordsCommand;
 use super::replay::ReplayArgs;
 use super::session::SessionCommand;
@@ -99,6 +100,11 @@ pub enum Command {
     Approvals {
         #[command(subcommand)]
         command: ApprovalsCommand,
+    },
+    /// Look over the policy, try cases on it, and ask it why
+    Policy {
+        #[command(subcommand)]
+        command: PolicyCommand,
     },
     /// Check the configuration, or show its schema
     Config {

@@ -4,7 +4,8 @@ use super::context::Context;
 use super::error::CliError;
 use super::exit::Exit;
 use crate::assemble::doctor::{self, Finding};
-use crate::config::{LogLevel, Overrides};
+use crate::assemble::governing;
+use crate::config::{Config, LogLevel, Overrides};
 
 pub(super) fn run(context: &Context) -> Result<(), CliError> {
     let loaded = context.start(LogLevel::Error, Overrides::default())?;
@@ -14,6 +15,7 @@ pub(super) fn run(context: &Context) -> Result<(), CliError> {
     } else {
         findings.iter().try_for_each(|finding| show(context, finding))?;
     }
+    policy(&loaded.config)?;
     let ill = findings.iter().filter(|finding| !finding.well).count();
     if ill == 0 {
         return Ok(());
@@ -21,6 +23,16 @@ pub(super) fn run(context: &Context) -> Result<(), CliError> {
     let message = format!("{ill} of {} upstreams cannot be used", findings.len());
     Err(CliError::new(Exit::Unavailable, message)
         .hint("what they wrote is above; try the command or the address by hand"))
+}
+
+/// A policy with a mistake: a gate does not start with it, and one that runs keeps the former.
+fn policy(config: &Config) -> Result<(), CliError> {
+    let super::policy::Text { name, text } = super::policy::text(config, None)?;
+    let read = governing::read_rules(&name, &text);
+    read.map(|_| ()).map_err(|why| {
+        CliError::new(Exit::Config, format!("the policy cannot be used: {why}"))
+            .hint("a gate that runs keeps the last good policy; `toolgate policy check` says more")
+    })
 }
 
 fn show(context: &Context, finding: &Finding) -> Result<(), CliError> {

@@ -42,7 +42,8 @@ pub(super) async fn listen(
     let bound = listener.local_addr()?;
     let url = url(bound, transport);
     let data = Context::data_folder(config)?;
-    let gate = assemble::gate(config, transport, &data, &url).await?;
+    let page = page(config, bound);
+    let gate = assemble::gate_at(config, transport, &data, &url, page).await?;
     if door == Door::Open {
         let particulars = json!({"insecure_no_auth": true, "host": config.host.as_str()});
         gate.gateway.note("gate/start", particulars).await?;
@@ -155,6 +156,15 @@ fn guard(config: &Config, bound: SocketAddr) -> Guard {
 fn url(bound: SocketAddr, transport: Transport) -> String {
     let path = if transport == Transport::Sse { "sse" } else { "mcp" };
     format!("http://{bound}/{path}")
+}
+
+/// Where people answer questions, if anybody here may.
+fn page(config: &Config, bound: SocketAddr) -> Option<String> {
+    let own =
+        config.http.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
+    let base = own.unwrap_or_else(|| format!("http://{bound}"));
+    let approvers = config.auth.tokens.iter().any(|token| token.approver);
+    approvers.then(|| format!("{base}/approvals"))
 }
 
 fn announce(

@@ -182,3 +182,39 @@ as_str! {
         Trace => "trace"
     }
 }
+
+/// Who shows a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallerKind {
+    /// A person, or what acts in a person's name.
+    #[default]
+    User,
+    /// A program of the house.
+    Service,
+    /// An agent that acts for nobody in particular.
+    Agent,
+    /// A job that nobody watches.
+    Automation,
+}
+
+/// How far a caller may go: what is graver does not exist for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ceiling {
+    ReadOnly,
+    LocalWrite,
+    Network,
+    Delegated,
+    Destructive,
+}
+
+/// Whether addresses that are not of the public internet may be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Private {
+    /// All of them.
+    Allow,
+    /// None but those of `allow_private`.
+    Refuse,
+}

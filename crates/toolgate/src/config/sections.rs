@@ -7,7 +7,11 @@ use model::limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{OutputSchema, Reads, RequireStructured, Sanitise, StartupMode, Unset};
+use super::bounds::{RateLimit, RunBounds};
+use super::choices::{
+    CallerKind, Ceiling, OutputSchema, Private, Reads, RequireStructured, Sanitise, StartupMode,
+    Unset,
+};
 use super::text::{ConfigPath, Hidden, Text};
 
 /// Who may speak to Toolgate over HTTP.
@@ -18,6 +22,10 @@ pub struct Auth {
     pub tokens: Vec<Token>,
     /// What the local user may use when there are no tokens, and always over stdio.
     pub local_grants: Vec<Text>,
+    /// The roles of the local user.
+    pub local_roles: Vec<Text>,
+    /// Grants without a scope count for nothing.
+    pub scoped_grants_only: bool,
 }
 
 /// One bearer token.
@@ -31,6 +39,22 @@ pub struct Token {
     /// What its bearer may use: `name` or `name:scope`, as manifests ask for it.
     #[serde(default)]
     pub grants: Vec<Text>,
+    /// Who its bearer is.
+    #[serde(default)]
+    pub kind: CallerKind,
+    /// The tenant its bearer belongs to.
+    #[serde(default)]
+    pub tenant: Option<Text>,
+    /// The roles its bearer has, for policies to speak of.
+    #[serde(default)]
+    pub roles: Vec<Text>,
+    /// How far its bearer may go. Left out, as far as policy lets it.
+    #[serde(default)]
+    pub ceiling: Option<Ceiling>,
+    /// Whether its bearer may answer calls that wait for a human, over HTTP. Give such a token to
+    /// people, never to an agent.
+    #[serde(default)]
+    pub approver: bool,
 }
 
 /// How much, how often and how long.
@@ -52,6 +76,14 @@ pub struct Limits {
     /// How long running calls may go on once Toolgate was asked to stop.
     #[schemars(range(min = 0, max = 600_000))]
     pub shutdown_ms: u64,
+    /// Bounds on one caller over all tools.
+    pub per_caller: RateLimit,
+    /// Bounds on one tool over all callers.
+    pub per_tool: RateLimit,
+    /// Bounds on one upstream over all callers.
+    pub per_upstream: RateLimit,
+    /// What one run may use up. A run is what `toolgate/run_id` in `_meta` names, else a session.
+    pub run: RunBounds,
 }
 
 impl Default for Limits {
@@ -62,6 +94,10 @@ impl Default for Limits {
             calls_in_flight: limits::CALLS_IN_FLIGHT_DEFAULT,
             in_flight_wait_ms: 10_000,
             shutdown_ms: 10_000,
+            per_caller: RateLimit::default(),
+            per_tool: RateLimit::default(),
+            per_upstream: RateLimit::default(),
+            run: RunBounds::default(),
         }
     }
 }
@@ -144,6 +180,11 @@ pub struct Egress {
     /// Hosts that may be reached: a host, or `*.suffix` for all hosts below it. Left out, the
     /// upstreams' own hosts; an empty list, none.
     pub allow: Option<Vec<Text>>,
+    /// Whether addresses that are not of the public internet may be reached over HTTP. Left out:
+    /// `allow` in profile `dev`, `refuse` in `production`.
+    pub private: Option<Private>,
+    /// Those that may be reached nevertheless: hosts, addresses, or networks such as `10.0.0.0/8`.
+    pub allow_private: Vec<Text>,
 }
 
 /// How tools are found.
@@ -213,12 +254,46 @@ pub struct Approvals {
     /// How long a question stays open.
     #[schemars(range(min = 1, max = 604_800))]
     pub ttl_seconds: u64,
+    /// Whether the person at a client that can ask one (by elicitation) may answer. Left out: yes in
+    /// profile `dev`, no in `production`.
+    pub ask_client: Option<bool>,
+    /// Told of every new question.
+    pub webhook: Option<Hook>,
 }
 
 impl Default for Approvals {
     fn default() -> Self {
-        Self { ttl_seconds: limits::APPROVAL_TTL_DEFAULT.as_secs() }
+        let ttl_seconds = limits::APPROVAL_TTL_DEFAULT.as_secs();
+        Self { ttl_seconds, ask_client: None, webhook: None }
     }
+}
+
+/// Addresses of yours that have a say about calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Hooks {
+    /// Asked before a call is made. Without an answer in time, nothing is changed.
+    pub verify: Option<Hook>,
+    /// Asked what an answer is worth; kept with the record.
+    pub score: Option<Hook>,
+}
+
+/// An address of yours that Toolgate sends JSON to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hook {
+    /// Where to, by POST.
+    pub url: Text,
+    /// Signs the body, as `X-Toolgate-Signature: sha256=…`; best written as `${VARIABLE}`.
+    pub key: Option<Hidden>,
+    /// How long the answer may take.
+    #[serde(default = "hook_timeout")]
+    #[schemars(range(min = 1, max = 60_000))]
+    pub timeout_ms: u64,
+}
+
+fn hook_timeout() -> u64 {
+    2_000
 }
 
 /// What is kept of calls.
@@ -292,6 +367,8 @@ pub struct HttpSettings {
     pub allow_hosts: Vec<Text>,
     /// Browser origins taken, such as `https://app.example.com`.
     pub allow_origins: Vec<Text>,
+    /// The address people reach this gate by, such as `https://gate.example.com`, for links.
+    pub public_url: Option<Text>,
 }
 
 fn millis(span: std::time::Duration) -> u64 {

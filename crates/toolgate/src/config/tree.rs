@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
-    Approvals, Artifacts, Auth, Egress, EnvSettings, HttpSettings, Limits, Records, Results,
+    Approvals, Artifacts, Auth, Egress, EnvSettings, Hooks, HttpSettings, Limits, Records, Results,
     Search, Startup, Telemetry,
 };
 use super::shown::{Browse, Exposure};
@@ -79,6 +79,8 @@ pub struct Config {
     pub egress: Egress,
     /// Questions to humans.
     pub approvals: Approvals,
+    /// Addresses of yours that have a say about calls.
+    pub hooks: Hooks,
     /// What is kept of calls.
     pub records: Records,
     /// Where an observer hears of calls.
@@ -129,6 +131,7 @@ impl Default for Config {
             artifacts: Artifacts::default(),
             egress: Egress::default(),
             approvals: Approvals::default(),
+            hooks: Hooks::default(),
             records: Records::default(),
             telemetry: Telemetry::default(),
             env: EnvSettings::default(),

@@ -14,6 +14,7 @@ mod compile_fail;
 mod config;
 mod doors;
 mod gate;
+mod governance;
 mod handshakes;
 mod manual;
 mod names;

@@ -11,6 +11,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use model::{Code, Fault};
 
+use crate::egress::Egress;
 use crate::http_client::{self, HttpClient};
 use crate::limits;
 
@@ -27,7 +28,11 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    pub(super) fn new(url: &str, credentials: &Credentials) -> Result<Self, Fault> {
+    pub(super) fn new(
+        url: &str,
+        credentials: &Credentials,
+        egress: &Egress,
+    ) -> Result<Self, Fault> {
         let bad = |message: String| Fault::new(Code::ArgsInvalid, message);
         let uri: Uri = url.parse().map_err(|error| bad(format!("`{url}` is no URL: {error}")))?;
         let host = match (uri.scheme_str(), uri.host()) {
@@ -35,7 +40,7 @@ impl Net {
             _ => return Err(bad(format!("`{url}` must be an http or https URL"))),
         };
         Ok(Self {
-            client: http_client::client()?,
+            client: http_client::client_through(egress)?,
             uri,
             host,
             headers: base_headers(credentials)?,

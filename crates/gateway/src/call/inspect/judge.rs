@@ -72,5 +72,15 @@ fn blocked(rule: &str, tool_name: &str, broken: Vec<Violation>) -> Fault {
         }
         _ => format!("the tool ran, but its answer breaks its output schema: {first}"),
     };
-    Fault::new(Code::OutputInvalid, message).at(tool_name).with("rule", rule).violating(broken)
+    let violation = if rule == "mcp-non-object-output" { rule } else { "mcp-output-schema" };
+    let place = broken.first().map(|v| (v.instance_path.clone(), v.schema_path.clone()));
+    let (instance_path, schema_path) = place.unwrap_or_default();
+    Fault::new(Code::OutputInvalid, message)
+        .at(tool_name)
+        .with("rule", rule)
+        .with("violation", violation)
+        .with("tool_id", tool_name)
+        .with("instance_path", instance_path)
+        .with("schema_path", schema_path)
+        .violating(broken)
 }

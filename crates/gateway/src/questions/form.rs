@@ -1,0 +1,229 @@
+//! Forms and addresses that a person is asked to fill in or to open.
+
+use context::Redactor;
+use manifest::Elicitation;
+use serde_json::{Map, Value};
+
+/// Parts of a name by which a field asks for a secret.
+const SECRET_WORDS: [&str; 17] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "token",
+    "credential",
+    "cvv",
+    "cvc",
+    "cardnumber",
+    "creditcard",
+    "socialsecurity",
+    "seedphrase",
+    "onetimecode",
+];
+/// Whole names of such fields, too short to be looked for within others.
+const SECRET_NAMES: [&str; 4] = ["pin", "otp", "ssn", "pwd"];
+
+/// Whether a person may be asked this.
+pub(super) fn check(
+    params: &Map<String, Value>,
+    rule: Option<&Elicitation>,
+    open: bool,
+    redactor: &Redactor,
+) -> Result<(), String> {
+    if params.get("mode").is_some_and(|mode| mode == "url") {
+        if !rule.map_or(open, |rule| rule.url) {
+            return Err("no manifest declares that it sends people to addresses".to_owned());
+        }
+        let url = params.get("url").and_then(Value::as_str).unwrap_or_default();
+        let hosts = rule.map(|rule| rule.url_hosts.as_slice()).unwrap_or_default();
+        return address(url, hosts, redactor);
+    }
+    if !rule.map_or(open, |rule| rule.form) {
+        return Err("no manifest declares that it asks people".to_owned());
+    }
+    flat(params)
+}
+
+/// Only flat fields, and none that asks for a secret.
+fn flat(params: &Map<String, Value>) -> Result<(), String> {
+    let schema = params.get("requestedSchema").and_then(Value::as_object);
+    let Some(fields) = schema.and_then(|schema| schema.get("properties")) else { return Ok(()) };
+    let Some(fields) = fields.as_object() else {
+        return Err("the form's fields are no object".to_owned());
+    };
+    for (name, field) in fields {
+        let title = field.get("title").and_then(Value::as_str).unwrap_or_default();
+        let hidden = field.get("format").is_some_and(|format| format == "password");
+        if hidden || is_secret(name) || is_secret(title) {
+            return Err(format!("its field `{name}` asks for a secret"));
+        }
+        if !is_flat(field) {
+            return Err(format!("its field `{name}` is not flat"));
+        }
+    }
+    Ok(())
+}
+
+/// Text, a number, a yes or no, or a choice of texts, one or several.
+fn is_flat(field: &Value) -> bool {
+    let words = |value: &Value| {
+        let kind = value.get("type").and_then(Value::as_str);
+        kind.is_none_or(|kind| kind == "string") && value.get("properties").is_none()
+    };
+    match field.get("type").and_then(Value::as_str) {
+        Some("string" | "number" | "integer" | "boolean") => field.get("properties").is_none(),
+        Some("array") => field.get("items").is_some_and(words),
+        Some(_) => false,
+        None => ["enum", "oneOf", "anyOf", "const"].iter().any(|key| field.get(*key).is_some()),
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let bare: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    SECRET_NAMES.contains(&bare.as_str()) || SECRET_WORDS.iter().any(|word| bare.contains(word))
+}
+
+/// An address that can be shown in full and read by a person, and that carries no secret.
+fn address(url: &str, hosts: &[String], redactor: &Redactor) -> Result<(), String> {
+    if !url.is_ascii() || url.bytes().any(|byte| byte.is_ascii_control() || byte == b' ') {
+        return Err("its address has characters that can mislead".to_owned());
+    }
+    let Some(rest) = url.strip_prefix("https://") else {
+        return Err("its address does not begin with `https://`".to_owned());
+    };
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    if authority.is_empty() || authority.contains('@') {
+        return Err("its address carries a name or a password".to_owned());
+    }
+    let host = authority.split(':').next().unwrap_or_default();
+    let known = |pattern: &String| crate::call::host_matches(pattern, host);
+    if !hosts.is_empty() && !hosts.iter().any(known) {
+        return Err(format!("its address leads to `{host}`, which the manifest does not name"));
+    }
+    let pairs = path.split(['?', '&', '#', ';']).filter_map(|pair| pair.split_once('='));
+    let mut keys = pairs.map(|(key, _)| key);
+    if keys.any(is_secret) || redactor.redact(url) != url {
+        return Err("its address carries a secret".to_owned());
+    }
+    Ok(())
+}
+
+/// What a person filled in must fit the form; what they did not fill in does not go back.
+pub(super) fn answered(params: &Map<String, Value>, said: Value) -> Result<Value, String> {
+    let accepted = said.get("action").is_some_and(|action| action == "accept");
+    let by_url = params.get("mode").is_some_and(|mode| mode == "url");
+    if !accepted || by_url {
+        let mut said = said;
+        said.as_object_mut().map(|said| said.shift_remove("content"));
+        return Ok(said);
+    }
+    let Some(schema) = params.get("requestedSchema") else { return Ok(said) };
+    let schema = catalog::schema::Schema::compile(schema).map_err(|error| error.to_string())?;
+    let content = said.get("content").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    match schema.check(&content).first() {
+        None => Ok(said),
+        Some(broken) => Err(format!("the answer does not fit the form: {}", broken.message)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn asked(params: Value, rule: Option<&Elicitation>, open: bool) -> Result<(), String> {
+        check(params.as_object().unwrap(), rule, open, &Redactor::default())
+    }
+
+    fn form(fields: &Value) -> Value {
+        json!({"message": "?", "requestedSchema": {"type": "object", "properties": fields}})
+    }
+
+    /// CO-29: off unless declared.
+    #[test]
+    fn people_are_asked_only_where_that_is_declared() {
+        let plain = || form(&json!({"name": {"type": "string"}}));
+        let link = || json!({"mode": "url", "url": "https://id.example/start", "message": "?"});
+        let check = |form: bool, url: bool, asks: bool, sends: bool| {
+            let rule = Elicitation { form, url, ..Elicitation::default() };
+            assert_eq!(asked(plain(), Some(&rule), true).is_ok(), asks);
+            assert_eq!(asked(link(), Some(&rule), true).is_ok(), sends);
+        };
+        check(true, false, true, false);
+        check(false, true, false, true);
+        check(false, false, false, false);
+        assert!(asked(plain(), None, true).is_ok() && asked(link(), None, true).is_ok());
+        assert!(asked(plain(), None, false).is_err() && asked(link(), None, false).is_err());
+    }
+
+    /// CO-172, A10: nested forms and fields for secrets are not passed on.
+    #[test]
+    fn a_form_is_flat_and_asks_for_no_secret() {
+        let check = |fields: Value, part: Option<&str>| {
+            let got = asked(form(&fields), None, true);
+            match part {
+                None => assert_eq!(got, Ok(()), "{fields}"),
+                Some(part) => assert!(got.unwrap_err().contains(part), "{fields}"),
+            }
+        };
+        check(json!({"city": {"type": "string"}, "n": {"type": "integer"}}), None);
+        check(json!({"ok": {"type": "boolean"}, "c": {"type": "string", "enum": ["a"]}}), None);
+        check(json!({"many": {"type": "array", "items": {"type": "string", "enum": ["a"]}}}), None);
+        check(json!({"one": {"oneOf": [{"const": "a", "title": "A"}]}}), None);
+        check(json!({"shipping": {"type": "string"}}), None);
+        check(json!({"a": {"type": "object", "properties": {}}}), Some("not flat"));
+        check(json!({"a": {"type": "array", "items": {"type": "object"}}}), Some("not flat"));
+        check(json!({"a": {}}), Some("not flat"));
+        for name in ["password", "API_KEY", "api-key", "accessToken", "card number", "PIN", "ssn"] {
+            check(json!({name: {"type": "string"}}), Some("secret"));
+        }
+        check(json!({"x": {"type": "string", "title": "Your password"}}), Some("secret"));
+        check(json!({"x": {"type": "string", "format": "password"}}), Some("secret"));
+    }
+
+    /// CO-173, A10: an address is shown in full, so it must be one that can be.
+    #[test]
+    fn an_address_can_be_read_and_carries_nothing() {
+        let check = |url: &str, hosts: &[&str], passes: bool| {
+            let url_hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+            let rule = Elicitation { url: true, url_hosts, ..Elicitation::default() };
+            let got = asked(json!({"mode": "url", "url": url}), Some(&rule), false);
+            assert_eq!(got.is_ok(), passes, "{url}: {got:?}");
+        };
+        check("https://id.example/start?flow=login", &[], true);
+        check("https://id.example", &["id.example"], true);
+        check("https://a.id.example/x", &["*.id.example"], true);
+        check("https://evil.example/id.example", &["id.example"], false);
+        check("http://id.example/start", &[], false);
+        check("javascript:alert(1)", &[], false);
+        check("https://user:pass@id.example/", &[], false);
+        check("https://id.example@evil.example/", &[], false);
+        check("https://id.example\\@evil.example/", &["id.example"], true);
+        check("https://\u{456}d.example/", &[], false);
+        check("https://id.example/ x", &[], false);
+        check("https://id.example/?access_token=abc", &[], false);
+        check("https://id.example/#token=abc", &[], false);
+        check("", &[], false);
+    }
+
+    /// CO-208: what does not fit the form does not go back, nor what was not agreed to.
+    #[test]
+    fn only_what_fits_the_form_goes_back() {
+        let params = form(&json!({"n": {"type": "integer"}}));
+        let check = |said: Value, wanted: Option<Value>| {
+            assert_eq!(answered(params.as_object().unwrap(), said).ok(), wanted);
+        };
+        let fits = json!({"action": "accept", "content": {"n": 1}});
+        check(fits.clone(), Some(fits));
+        check(json!({"action": "accept", "content": {"n": "one"}}), None);
+        let declined = json!({"action": "decline", "content": {"n": 1}});
+        check(declined, Some(json!({"action": "decline"})));
+        check(json!({"action": "cancel"}), Some(json!({"action": "cancel"})));
+    }
+}

@@ -1,0 +1,94 @@
+//! No way around: every method, by every name, in every mode, over every transport, under policies
+//! that permit nothing. The upstream has then seen nothing but the question what it offers.
+
+mod line;
+mod requests;
+mod watched;
+
+use gateway::Mode;
+use toolgate_testkit::{TestGateway, World, capability, manifest};
+
+use line::{Era, Line, Over};
+use watched::Watched;
+
+/// Policies that permit nothing, and one that lets tools be known but not used.
+const NOTHING: [&str; 3] = [
+    "",
+    "permit(principal, action, resource); forbid(principal, action, resource);",
+    "permit(principal, action == Action::\"list\", resource);",
+];
+
+async fn world(watched: &Watched, mode: Mode, policy: &str) -> World {
+    let binding = serde_json::json!({"class": "act", "approval_mode": "destructive"});
+    let gate = TestGateway::new()
+        .upstream("it", watched.clone())
+        .manifest("it", manifest([capability("it.burn", "burn", binding)]))
+        .policy(policy);
+    gate.settings(|settings| {
+        settings.mode = mode;
+        settings.also = catalog::menu::Also { resources: true, prompts: true };
+    })
+    .start()
+    .await
+}
+
+/// Says everything there is to say; how many requests that were.
+async fn say_everything(world: &World, over: Over, era: Era, logging: bool) -> usize {
+    let mut line = Line::connect(world, over, era).await;
+    let requests = requests::all(world, era);
+    let requests: Vec<_> = requests
+        .into_iter()
+        .filter(|(method, _)| logging || *method != "logging/setLevel")
+        .collect();
+    for (method, params) in &requests {
+        line.ask(method, params.clone()).await;
+    }
+    requests.len()
+}
+
+/// Point 9 of the road's promise, B11: one choke point.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn under_a_policy_that_permits_nothing_the_upstream_sees_nothing() {
+    let mut said = 0;
+    for mode in Mode::ALL {
+        for policy in NOTHING {
+            let watched = Watched::default();
+            let world = world(&watched, *mode, policy).await;
+            for (over, era) in line::ALL {
+                // Whoever may know of an upstream may say how much it should log.
+                said += say_everything(&world, over, era, !policy.contains("list")).await;
+                assert_eq!(watched.seen(), [""; 0], "{mode:?} {over:?} {era:?} `{policy}`");
+            }
+        }
+    }
+    assert!(said > 1_000, "{said} requests");
+}
+
+/// The same requests do arrive where they may: otherwise the test above would prove nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn under_a_policy_that_permits_everything_each_of_them_arrives() {
+    let check = async |mode: Mode, over: Over, era: Era, wanted: &[&str]| {
+        let watched = Watched::default();
+        let world = world(&watched, mode, "permit(principal, action, resource);").await;
+        say_everything(&world, over, era, true).await;
+        let seen = watched.seen();
+        for what in wanted {
+            assert!(seen.iter().any(|seen| seen == what), "{mode:?} {over:?}: {what} in {seen:?}");
+        }
+    };
+    let all = [
+        "tools/call",
+        "resources/read",
+        "prompts/get",
+        "completion/complete",
+        "follow",
+        "log level",
+    ];
+    for over in [Over::Stdio, Over::Http, Over::Sse] {
+        check(Mode::Native, over, Era::Old, &all).await;
+    }
+    check(Mode::Native, Over::Http, Era::Modern, &["tools/call", "prompts/get"]).await;
+    let verbs = ["tools/call", "resources/read", "prompts/get"];
+    check(Mode::Gateway, Over::Stdio, Era::Modern, &verbs).await;
+    check(Mode::Transparent, Over::Stdio, Era::Old, &["tools/call"]).await;
+}

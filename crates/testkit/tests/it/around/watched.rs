@@ -1,0 +1,68 @@
+//! An upstream that offers something of every kind and notes whatever reaches it.
+
+use async_trait::async_trait;
+use model::{Answer, Fault, LogLevel};
+use policy::Permit;
+use serde_json::{Map, Value, json};
+use toolgate_testkit::notes::Notes;
+use upstream::{Connector, Errand, Offer};
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watched {
+    seen: Notes<String>,
+}
+
+impl Watched {
+    /// What reached it, in a word each.
+    pub(super) fn seen(&self) -> Vec<String> {
+        self.seen.all()
+    }
+}
+
+#[async_trait]
+impl Connector for Watched {
+    fn protocol(&self) -> &'static str {
+        "mcp"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![
+            json!({"name": "burn", "description": "Burn it.", "inputSchema": {"type": "object"}}),
+        ])
+    }
+
+    async fn offer(&self) -> Result<Offer, Fault> {
+        let capabilities = json!({
+            "tools": {}, "prompts": {}, "resources": {"subscribe": true},
+            "logging": {}, "completions": {}, "tasks": {"list": {}, "cancel": {}},
+        });
+        Ok(Offer {
+            tools: self.list().await?,
+            resources: vec![json!({"uri": "file:///secret", "name": "secret"})],
+            templates: vec![json!({"uriTemplate": "file:///rooms/{room}", "name": "rooms"})],
+            prompts: vec![json!({"name": "whisper", "arguments": [{"name": "to"}]})],
+            capabilities: capabilities.as_object().cloned().unwrap_or_default(),
+            ..Offer::default()
+        })
+    }
+
+    async fn call(&self, permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+        self.seen.push(permit.method().as_str().to_owned());
+        Ok(Answer::text("burnt"))
+    }
+
+    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        self.seen.push(permit.method().as_str().to_owned());
+        let answer = json!({"contents": [], "messages": [], "completion": {"values": []}});
+        Ok(answer.as_object().cloned().unwrap_or_default())
+    }
+
+    async fn follow(&self, _permit: &Permit, _wanted: bool) -> Result<(), Fault> {
+        self.seen.push("follow".to_owned());
+        Ok(())
+    }
+
+    async fn set_log_level(&self, _level: LogLevel) {
+        self.seen.push("log level".to_owned());
+    }
+}

@@ -1,0 +1,97 @@
+//! CO-33: a critic is asked before a call and after it, and one that is not heard changes nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway::Settings;
+use model::{Code, Record};
+use serde_json::{Value, json};
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
+use upstream::{Egress, Webhook};
+
+use crate::answering::client;
+use crate::code;
+
+fn webhook(url: &str, timeout: Duration) -> Option<Arc<Webhook>> {
+    Some(Arc::new(Webhook::new(url, None, timeout, &Egress::Open).unwrap()))
+}
+
+async fn shelf(change: impl FnOnce(&mut Settings)) -> (Recorder, World) {
+    let recorder = Recorder::new()
+        .tool(tool("peek", json!({})), Script::Echo)
+        .tool(tool("put", json!({})), Script::Echo);
+    let bindings = [
+        capability("shelf.peek", "peek", json!({"class": "observe", "approval_mode": "read_only"})),
+        capability("shelf.put", "put", json!({"class": "act", "approval_mode": "local_write"})),
+    ];
+    let gate = TestGateway::new().upstream("shelf", recorder.clone());
+    let world = gate.manifest("shelf", manifest(bindings)).settings(change).start().await;
+    (recorder, world)
+}
+
+/// CO-33: verify, then the gateway and the tool, then score, then the record.
+#[tokio::test]
+async fn a_critic_is_asked_before_and_after_a_call() {
+    let (verify, mut verified) = client::answering(r#"{"ok": true}"#).await;
+    let words = r#"{"verdict": "accept", "scores": {"policy": 1}}"#;
+    let (score, mut scored) = client::answering(words).await;
+    let (recorder, world) = shelf(|settings| {
+        settings.critic.verify = webhook(&verify, client::PATIENCE);
+        settings.critic.score = webhook(&score, client::PATIENCE);
+    })
+    .await;
+    let args = json!({"n": 1, "password": "hunter2x-Tr0ub4dor9"});
+    assert_eq!(code(&world.call("put", args).await), None);
+    assert_eq!(recorder.count(), 1);
+    let asked: Value = serde_json::from_str(&verified.recv().await.unwrap().1).unwrap();
+    assert_eq!((&asked["event"], &asked["writes"]), (&json!("call.verify"), &json!(true)));
+    assert_eq!(asked["call"]["args"], json!({"n": 1, "password": "[redacted]"}));
+    assert_eq!(asked["decision"]["action"], "allow");
+    let asked: Value = serde_json::from_str(&scored.recv().await.unwrap().1).unwrap();
+    assert_eq!(asked["result"]["status"], "completed");
+    let record = world.last_record().await;
+    let at = |stage: &str| record.stages.iter().position(|known| known == stage).unwrap();
+    assert!(at("policy") < at("verify") && at("verify") < at("invoke"), "{:?}", record.stages);
+    assert!(told(&record, "score").unwrap().contains("accept"));
+}
+
+fn told(record: &Record, rule: &str) -> Option<String> {
+    let findings = &record.result.as_ref()?.findings;
+    findings.iter().find(|finding| finding.rule == rule).map(|finding| finding.message.clone())
+}
+
+#[tokio::test]
+async fn a_critic_that_says_no_is_obeyed() {
+    let words = r#"{"ok": false, "kind": "missing_evidence", "reasons": ["no balance was read"]}"#;
+    let (verify, _verified) = client::answering(words).await;
+    let (recorder, world) =
+        shelf(|settings| settings.critic.verify = webhook(&verify, client::PATIENCE)).await;
+    for tool in ["peek", "put"] {
+        let done = world.call(tool, json!({})).await;
+        let fault = done.fault.unwrap();
+        assert_eq!(fault.code, Code::PolicyDenied);
+        assert_eq!(fault.message, "refused by the critic: no balance was read");
+        assert_eq!(fault.details["kind"], "missing_evidence");
+    }
+    assert_eq!(recorder.count(), 0);
+}
+
+/// Out of time, out of reach, or out of its mind: what changes something is not done.
+#[tokio::test]
+async fn a_critic_that_is_not_heard_stops_writes_and_only_those() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = format!("http://{}/", listener.local_addr().unwrap());
+    let (odd, _asked) = client::answering("[]").await;
+    for (url, timeout) in [
+        (silent.as_str(), Duration::from_millis(1)),
+        ("http://127.0.0.1:1/", client::PATIENCE),
+        (odd.as_str(), client::PATIENCE),
+    ] {
+        let (recorder, world) =
+            shelf(|settings| settings.critic.verify = webhook(url, timeout)).await;
+        assert_eq!(code(&world.call("put", json!({})).await), Some(Code::PolicyDenied), "{url}");
+        assert_eq!(recorder.count(), 0);
+        assert_eq!(code(&world.call("peek", json!({})).await), None, "{url}");
+        assert!(told(&world.last_record().await, "verify").unwrap().contains("not heard"));
+    }
+}

@@ -1,0 +1,185 @@
+//! Rules that change while the gate runs, and what they know of a caller.
+
+use catalog::Query;
+use gateway::{CallRequest, Change, Mode, Watch};
+use model::{Answer, ApprovalMode, Caller, Code, Principal};
+use policy::Rules;
+use serde_json::json;
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
+
+use crate::{code, refused};
+
+const ALL: &str = "permit(principal, action, resource);";
+const NONE: &str = "forbid(principal, action, resource);";
+
+fn rules(text: &str) -> Rules {
+    Rules::parse("test", text).unwrap()
+}
+
+/// CO-37: what comes into force holds at once, in lists, in search and for calls, and back again.
+#[tokio::test]
+async fn rules_that_come_into_force_hold_everywhere_at_once() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let gate = TestGateway::new().upstream("shelf", recorder.clone());
+    let world = gate.settings(|settings| settings.mode = Mode::Native).start().await;
+    let ann = World::ann();
+    let sees = async || {
+        let listed = world.gateway.menu(&ann).get().len();
+        let found = world.gateway.browse(&ann, &Query::Words("peek".to_owned()), None).await;
+        let found = found.get().full_text().contains("peek(");
+        let hydrated = !world.gateway.hydrate(&ann, "peek").get().is_error;
+        (listed, found, hydrated, code(&world.call("peek", json!({})).await))
+    };
+    let seen = (1, true, true, None);
+    let hidden = (0, false, false, Some(Code::ToolNotFound));
+    assert_eq!(sees().await, seen);
+    let mut told = world.gateway.changes();
+    world.gateway.swap_rules(rules(NONE));
+    assert!(matches!(told.try_recv(), Ok(Change::List(_))), "clients are told to look anew");
+    assert_eq!(sees().await, hidden);
+    world.gateway.swap_rules(rules(ALL));
+    assert_eq!(sees().await, seen);
+    assert_eq!(recorder.count(), 2);
+    let record = world.last_record().await;
+    assert_eq!(record.call.lineage.policy_hash, rules(ALL).hash());
+}
+
+/// E10: a call under way ends by the rules it began with.
+#[tokio::test]
+async fn a_call_under_way_keeps_the_rules_it_began_with() {
+    let recorder = Recorder::one("peek", Script::Wait(Answer::text("done")));
+    let world = TestGateway::new().upstream("shelf", recorder.clone()).policy(ALL).start().await;
+    let running = world.spawn(World::request("peek", json!({})), Watch::default());
+    recorder.arrived().await;
+    world.gateway.swap_rules(rules(NONE));
+    recorder.release();
+    assert_eq!(code(&running.await.unwrap()), None);
+    let record = world.last_record().await;
+    let decision = record.decision.unwrap();
+    assert_eq!(decision.policy_hash, rules(ALL).hash());
+    assert_eq!(record.call.lineage.policy_hash, decision.policy_hash);
+}
+
+/// Rules with a mistake never get here; what is kept says why, until better ones come.
+#[tokio::test]
+async fn rules_that_could_not_be_read_leave_the_former_in_force() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let world = TestGateway::new().upstream("shelf", recorder).policy(ALL).start().await;
+    world.gateway.keep_rules("gate.cedar: line 3".to_owned());
+    assert_eq!(world.gateway.rules_trouble().as_deref(), Some("gate.cedar: line 3"));
+    assert_eq!(code(&world.call("peek", json!({})).await), None);
+    world.gateway.swap_rules(rules(ALL));
+    assert_eq!(world.gateway.rules_trouble(), None);
+}
+
+/// E2: a yes under one policy is none under another.
+#[tokio::test]
+async fn a_yes_is_void_once_the_policy_has_changed() {
+    let gated = "@gate(\"OPS\") permit(principal, action, resource);";
+    let recorder = Recorder::one("pay", Script::Echo);
+    let world = TestGateway::new().upstream("bank", recorder.clone()).policy(gated).start().await;
+    let first = world.call("pay", json!({})).await;
+    let approval = world.approve(&first).await;
+    world.gateway.swap_rules(rules(&format!("{gated} // amended")));
+    let request = World::request("pay", json!({}));
+    let (done, _) = refused(&world, &recorder, request, Code::ApprovalPending, "approval").await;
+    assert_ne!(done.result.unwrap().approval_id, Some(approval.approval_id));
+}
+
+/// What is above a caller's ceiling does not exist for it, whatever policy says.
+#[tokio::test]
+async fn nothing_above_the_ceiling_exists() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let binding = json!({"class": "act", "approval_mode": "delegated"});
+    let world = TestGateway::new()
+        .upstream("bank", recorder.clone())
+        .manifest("bank", manifest([capability("bank.pay", "pay", binding)]))
+        .policy(ALL)
+        .settings(|settings| settings.mode = Mode::Native)
+        .start()
+        .await;
+    let check = async |ceiling: Option<ApprovalMode>, wanted: Option<Code>| {
+        let caller = Caller { ceiling, ..World::ann() };
+        let listed = world.gateway.menu(&caller).get().len();
+        assert_eq!(listed, usize::from(wanted.is_none()), "{ceiling:?}");
+        let done = world.send(CallRequest::new(caller, "pay", json!({}))).await;
+        assert_eq!(code(&done), wanted, "{ceiling:?}");
+    };
+    check(None, None).await;
+    check(Some(ApprovalMode::Destructive), None).await;
+    check(Some(ApprovalMode::Delegated), None).await;
+    check(Some(ApprovalMode::Network), Some(Code::ToolNotFound)).await;
+    check(Some(ApprovalMode::ReadOnly), Some(Code::ToolNotFound)).await;
+    assert_eq!(recorder.count(), 3);
+}
+
+/// Roles, tenant, grants and intent are facts, and a replay finds them on record.
+#[tokio::test]
+async fn a_policy_knows_who_calls_and_what_for_and_a_replay_agrees() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let text = r#"permit(principal, action == Action::"list", resource);
+        permit(principal in Role::"finance", action == Action::"call", resource)
+        when { principal.tenant == "acme" && context.scopes.contains("books.read") }
+        unless { !(context has intent) || context.intent != "audit" };"#;
+    let world = TestGateway::new().upstream("shelf", recorder).policy(text).start().await;
+    world.gateway.keep_lineage().await.unwrap();
+    let mut principal = Principal::user("ann");
+    principal.tenant_id = Some("acme".to_owned());
+    let mut caller = Caller::new(principal);
+    caller.roles = vec!["finance".to_owned()];
+    caller.grants = vec![model::Grant::read("books.read")];
+    let call = |caller: &Caller, intent: Option<&str>| CallRequest {
+        intent: intent.map(str::to_owned),
+        ..CallRequest::new(caller.clone(), "peek", json!({}))
+    };
+    let denied = Some(Code::PolicyDenied);
+    assert_eq!(code(&world.send(call(&caller, None)).await), denied);
+    assert_eq!(code(&world.send(call(&caller, Some("lunch"))).await), denied);
+    let stranger = Caller { roles: Vec::new(), ..caller.clone() };
+    assert_eq!(code(&world.send(call(&stranger, Some("audit"))).await), denied);
+    let poor = Caller { grants: Vec::new(), ..caller.clone() };
+    assert_eq!(code(&world.send(call(&poor, Some("audit"))).await), denied);
+    assert_eq!(code(&world.send(call(&caller, Some("audit"))).await), None);
+
+    let record = world.last_record().await;
+    let tool = gateway::known_tool(&world.store, &record.call.lineage).await.unwrap();
+    let replayed = gateway::replay(&gateway::Transcript { record, tool }, &rules(text)).unwrap();
+    assert_eq!(replayed.difference, None);
+}
+
+/// A policy can ask for a key where the manifest does not.
+#[tokio::test]
+async fn an_obligation_asks_for_a_key() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let text =
+        "@obligations(\"idempotency_key, tell-finance\") permit(principal, action, resource);";
+    let world = TestGateway::new().upstream("bank", recorder.clone()).policy(text).start().await;
+    let request = World::request("pay", json!({}));
+    let (_, record) = refused(&world, &recorder, request, Code::IdempotencyMissing, "policy").await;
+    assert_eq!(record.decision.unwrap().obligations, ["idempotency_key", "tell-finance"]);
+    let keyed =
+        CallRequest { idempotency_key: Some("k1".to_owned()), ..World::request("pay", json!({})) };
+    assert_eq!(code(&world.send(keyed).await), None);
+}
+
+/// What was kept of an answer can be put out of sight again.
+#[tokio::test]
+async fn looking_into_an_answer_is_ruled_too() {
+    let long = Answer::text("a long story ".repeat(1_000));
+    let recorder = Recorder::one("tell", Script::Answer(long));
+    let others = format!("{ALL} forbid(principal == User::\"bob\", action, resource);");
+    let world = TestGateway::new().upstream("shelf", recorder).policy(&others).start().await;
+    let done = world.call("tell", json!({})).await;
+    let handle = done.result.unwrap().artifacts.remove(0).handle;
+    let ann = World::ann();
+    let head = model::Selector::Head { chars: 20 };
+    let looks = async || !world.gateway.view(&ann, handle.as_str(), &head).await.get().is_error;
+    assert!(looks().await);
+    let closed =
+        format!("{ALL} forbid(principal == User::\"ann\", action == Action::\"view\", resource);");
+    world.gateway.swap_rules(rules(&closed));
+    assert!(!looks().await);
+    let unknown = world.gateway.view(&ann, "art_none", &head).await.get().full_text();
+    let hidden = world.gateway.view(&ann, handle.as_str(), &head).await.get().full_text();
+    assert_eq!(hidden.replace(handle.as_str(), "art_none"), unknown);
+}
