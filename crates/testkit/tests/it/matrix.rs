@@ -40,7 +40,7 @@ each_server! {
     sse_2025_11_25: Over::Sse, "2025-11-25";
 }
 
-/// CW-80, CW-81, CO-11, CO-12 (without a sandbox), CO-20, CO-21.
+/// CW-80, CW-81, CO-11, CO-12 (without a sandbox), CO-20, CO-21, CO-22 (towards upstreams).
 async fn every_client(over: Over, server: &'static str) {
     let front = front(over, server).await;
     for revision in REVISIONS {

@@ -1,4 +1,4 @@
-//! One suite over every transport: only the wire differs (CW-102, CW-111, CO-200).
+//! One suite over every transport: only the wire differs (CW-102, CW-111, CO-200; CO-22 towards clients).
 
 use serde_json::{Value, json};
 
