@@ -24,6 +24,8 @@ pub struct Introduction {
 
 /// A session nobody used for this long has ended.
 pub const SESSION_IDLE: Duration = Duration::from_hours(1);
+/// How often the store hears that a session is in use.
+const SESSION_TOLD: Duration = Duration::from_mins(5);
 /// Sessions over all principals and for each.
 pub const SESSIONS_MAX: usize = 10_000;
 pub const SESSIONS_PER_PRINCIPAL_MAX: usize = 2_000;
@@ -36,6 +38,8 @@ struct Session {
     owner: String,
     introduction: Introduction,
     last_used: Timestamp,
+    /// When the store last heard that it is in use.
+    stored: Timestamp,
 }
 
 impl Gateway {
@@ -45,13 +49,11 @@ impl Gateway {
         introduction: &Introduction,
     ) -> Result<SessionId, Fault> {
         let id = self.remember(caller, introduction)?;
-        if self.store.is_shared() {
-            let body = serde_json::to_string(introduction)
-                .map_err(|error| Fault::internal(format!("session: {error}")))?;
-            let session_id = SessionId::from_string(hash(id.as_str()));
-            let row = SessionRow { session_id, principal: owner(caller), body };
-            self.store.keep_session(row, SESSION_IDLE).await?;
-        }
+        let body = serde_json::to_string(introduction)
+            .map_err(|error| Fault::internal(format!("session: {error}")))?;
+        let session_id = SessionId::from_string(hash(id.as_str()));
+        let row = SessionRow { session_id, principal: owner(caller), body };
+        Box::pin(self.store.keep_session(row, SESSION_IDLE)).await?;
         Ok(id)
     }
 
@@ -71,7 +73,8 @@ impl Gateway {
         }
         let id = SessionId::random();
         let introduction = introduction.clone();
-        kept.insert(hash(id.as_str()), Session { owner, introduction, last_used: now });
+        let session = Session { owner, introduction, last_used: now, stored: now };
+        kept.insert(hash(id.as_str()), session);
         Ok(id)
     }
 
@@ -81,33 +84,51 @@ impl Gateway {
         id: &str,
         caller: &Caller,
     ) -> Result<Option<Introduction>, Fault> {
-        if let Some(known) = self.known_session(id, caller) {
-            return Ok(Some(known));
+        match self.known_session(id, caller) {
+            Some((known, false)) => Ok(Some(known)),
+            Some((known, true)) => {
+                let touched = Box::pin(self.store.touch_session(&hash(id), &owner(caller))).await;
+                if let Err(fault) = touched {
+                    tracing::warn!(%fault, "a session in use may not outlive this process");
+                }
+                Ok(Some(known))
+            }
+            None => Box::pin(self.stored_session(id, caller)).await,
         }
-        if !self.store.is_shared() {
-            return Ok(None);
-        }
-        let owner = owner(caller);
-        let Some(body) = self.store.session(&hash(id), &owner).await? else { return Ok(None) };
-        let introduction: Introduction = serde_json::from_str(&body)
-            .map_err(|error| Fault::internal(format!("session: {error}")))?;
-        let last_used = self.clock.now();
-        let session = Session { owner, introduction: introduction.clone(), last_used };
-        self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner).insert(hash(id), session);
-        Ok(Some(introduction))
     }
 
-    /// A session that this gate has met before.
-    fn known_session(&self, id: &str, caller: &Caller) -> Option<Introduction> {
+    /// A session of an earlier run or of another gate.
+    async fn stored_session(
+        &self,
+        id: &str,
+        caller: &Caller,
+    ) -> Result<Option<Introduction>, Fault> {
+        let (owner, now) = (owner(caller), self.clock.now());
+        let found = self.store.session(&hash(id), &owner, SESSION_IDLE).await?;
+        let Some(body) = found else { return Ok(None) };
+        let introduction: Introduction = serde_json::from_str(&body)
+            .map_err(|error| Fault::internal(format!("session: {error}")))?;
+        let known = introduction.clone();
+        // Told to the store at the next use: it may have been seen last an hour ago.
+        let stored = Timestamp::from_millis(0);
+        let session = Session { owner, introduction, last_used: now, stored };
+        self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner).insert(hash(id), session);
+        Ok(Some(known))
+    }
+
+    /// A session that this gate has met before, and whether the store should hear of it again.
+    fn known_session(&self, id: &str, caller: &Caller) -> Option<(Introduction, bool)> {
         let now = self.clock.now();
         let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.get_mut(&hash(id)).filter(|session| {
+        let session = kept.get_mut(&hash(id)).filter(|session| {
             session.owner == owner(caller) && now.since(session.last_used) < SESSION_IDLE
-        });
-        found.map(|session| {
-            session.last_used = now;
-            session.introduction.clone()
-        })
+        })?;
+        session.last_used = now;
+        let untold = now.since(session.stored) >= SESSION_TOLD;
+        if untold {
+            session.stored = now;
+        }
+        Some((session.introduction.clone(), untold))
     }
 
     /// Ends a session; whether there was one of this caller's.
@@ -116,8 +137,8 @@ impl Gateway {
         if mine {
             self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash(id));
         }
-        if mine && self.store.is_shared() {
-            self.store.end_session(&hash(id), &owner(caller)).await?;
+        if mine {
+            Box::pin(self.store.end_session(&hash(id), &owner(caller))).await?;
         }
         Ok(mine)
     }

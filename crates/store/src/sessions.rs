@@ -24,15 +24,29 @@ impl Store {
         self.write(Begun { row, idle }).await
     }
 
-    /// What was remembered of this session, for the principal that opened it.
-    pub async fn session(&self, id: &str, principal: &str) -> Result<Option<String>, Fault> {
+    /// What was remembered of this session, for the principal that opened it, if it was seen within
+    /// `idle`.
+    pub async fn session(
+        &self,
+        id: &str,
+        principal: &str,
+        idle: Duration,
+    ) -> Result<Option<String>, Fault> {
         let mut reader = self.reader().await?;
-        sqlx::query_scalar("SELECT body FROM sessions WHERE session_id = $1 AND principal = $2")
-            .bind(id)
-            .bind(principal)
-            .fetch_optional(&mut *reader)
-            .await
-            .map_err(broken)
+        sqlx::query_scalar(
+            "SELECT body FROM sessions WHERE session_id = $1 AND principal = $2 AND seen_at >= $3",
+        )
+        .bind(id)
+        .bind(principal)
+        .bind(before(self.now(), idle))
+        .fetch_optional(&mut *reader)
+        .await
+        .map_err(broken)
+    }
+
+    /// Notes that a session is in use, so that others take it for alive.
+    pub async fn touch_session(&self, id: &str, principal: &str) -> Result<(), Fault> {
+        self.write(Seen { id: id.to_owned(), principal: principal.to_owned() }).await
     }
 
     pub async fn end_session(&self, id: &str, principal: &str) -> Result<(), Fault> {
@@ -51,9 +65,8 @@ impl Write for Begun {
     const REFUSES_FIRST: bool = true;
 
     async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
-        let idle_ms = i64::try_from(self.idle.as_millis()).unwrap_or(i64::MAX);
         sqlx::query("DELETE FROM sessions WHERE seen_at < $1 OR session_id = $2")
-            .bind(now.as_millis().saturating_sub(idle_ms))
+            .bind(before(now, self.idle))
             .bind(self.row.session_id.as_str())
             .execute(&mut *connection)
             .await?;
@@ -66,6 +79,27 @@ impl Write for Begun {
         .bind(now.as_millis())
         .execute(connection)
         .await?;
+        Ok(())
+    }
+}
+
+struct Seen {
+    id: String,
+    principal: String,
+}
+
+impl Write for Seen {
+    type Done = ();
+    const UNWRITTEN: &'static str = "the session could not be kept alive";
+    const REFUSES_FIRST: bool = true;
+
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
+        sqlx::query("UPDATE sessions SET seen_at = $1 WHERE session_id = $2 AND principal = $3")
+            .bind(now.as_millis())
+            .bind(&self.id)
+            .bind(&self.principal)
+            .execute(connection)
+            .await?;
         Ok(())
     }
 }
@@ -88,4 +122,8 @@ impl Write for Ended {
             .await?;
         Ok(())
     }
+}
+
+fn before(now: Timestamp, idle: Duration) -> i64 {
+    now.as_millis().saturating_sub(i64::try_from(idle.as_millis()).unwrap_or(i64::MAX))
 }

@@ -187,6 +187,29 @@ async fn anothers_session_is_an_unknown_one() {
     assert_eq!(ask(&http::Method::DELETE, ann, &session).await.0, 204);
 }
 
+/// A client that was not told to begin anew goes on where it was; one that ended stays ended.
+#[tokio::test]
+async fn a_session_outlives_the_process_that_began_it() {
+    let home = Home::new();
+    let up = ["up", "--port", "0"];
+    let (gate, said) = home.listen(&up).await;
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}});
+    let page = web::post(said["url"].as_str().unwrap(), &[], &initialize).await;
+    let session = page.headers.get("mcp-session-id").unwrap().to_str().unwrap().to_owned();
+    gate.kill().await;
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
+    let headers = [("mcp-session-id", session.as_str())];
+    let (gate, said) = home.listen(&up).await;
+    let url = said["url"].as_str().unwrap();
+    assert_eq!(web::post(url, &headers, &ping).await.status, 200);
+    let ended = web::send(http::Method::DELETE, url, &headers, String::new()).await;
+    assert_eq!(ended.status(), 204);
+    gate.kill().await;
+    let (_gate, said) = home.listen(&up).await;
+    assert_eq!(web::post(said["url"].as_str().unwrap(), &headers, &ping).await.status, 404);
+}
+
 #[tokio::test]
 async fn a_web_page_cannot_reach_a_local_gate() {
     let home = Home::new();
