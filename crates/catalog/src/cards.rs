@@ -197,10 +197,10 @@ fn sentence_ends(line: &str, bytes_max: usize) -> Vec<usize> {
 /// As many words as there is room for with an ellipsis behind them; of a first word that is too
 /// long, as many letters.
 fn cut(text: &str, room: usize, fits: impl Fn(&str) -> bool) -> String {
-    let ends: Vec<usize> =
-        text.match_indices(' ').map(|(at, _)| at).chain([text.len()]).collect();
+    let ends: Vec<usize> = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]).collect();
     let starts = std::iter::once(0).chain(ends.iter().copied());
-    let costs = starts.zip(&ends).map(|(start, end)| text.get(start..*end).map_or(0, tokens::count));
+    let costs =
+        starts.zip(&ends).map(|(start, end)| text.get(start..*end).map_or(0, tokens::count));
     let words = ends.iter().take(within(room, costs)).rev();
     let mut begun = words.filter_map(|end| text.get(..*end)).map(|words| format!("{words}…"));
     begun.find(|begun| fits(begun)).unwrap_or_else(|| cut_letters(text, fits))

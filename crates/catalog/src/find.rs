@@ -122,7 +122,8 @@ impl Catalogue {
             if bearers == 1 { Some(name) } else { shown() }
         };
         let named = |docs: &mut dyn Iterator<Item = usize>| {
-            let names = docs.filter_map(short).map(|name| one_line(name, limits::CARD_NAME_CHARS_MAX));
+            let names =
+                docs.filter_map(short).map(|name| one_line(name, limits::CARD_NAME_CHARS_MAX));
             names.collect::<Vec<_>>().join(", ")
         };
         let others: Vec<usize> =

@@ -92,8 +92,7 @@ impl Catalogue {
         let own = own.flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()));
         findings.extend(own.cloned());
         let indexed = Indexed::new(former, &offered);
-        let entries: Vec<Arc<Entry>> =
-            offered.into_iter().map(|one| Arc::new(one.entry)).collect();
+        let entries: Vec<Arc<Entry>> = offered.into_iter().map(|one| Arc::new(one.entry)).collect();
         let (hash, aliases) = (hash(&entries, &shelf), aliases(&entries));
         let usable = entries.iter().map(|entry| entry.quarantined().is_none()).collect();
         Self { generation, hash, entries, usable, aliases, findings, shelf, indexed }
@@ -227,7 +226,12 @@ fn absent<'a>(
     })
 }
 
-fn name(offered: &mut [Box<Offered>], naming: Naming, upstreams: usize, findings: &mut Vec<Finding>) {
+fn name(
+    offered: &mut [Box<Offered>],
+    naming: Naming,
+    upstreams: usize,
+    findings: &mut Vec<Finding>,
+) {
     let keys: Vec<&ItemKey> = offered.iter().map(|one| &one.entry.item.key).collect();
     let assigned = shown::assign(&keys, naming, upstreams);
     findings.extend(assigned.findings);

@@ -66,7 +66,8 @@ impl Indexed {
         let start = entries.partition_point(|entry| entry.item.key.upstream < *upstream);
         let end = entries.partition_point(|entry| entry.item.key.upstream <= *upstream);
         let old = entries.get(start..end)?;
-        let same = old.len() == group.len() && old.iter().zip(group).all(|(a, b)| reads_same(a, &b.entry));
+        let same =
+            old.len() == group.len() && old.iter().zip(group).all(|(a, b)| reads_same(a, &b.entry));
         let part = self.parts.iter().find(|(name, _)| name == upstream).filter(|_| same);
         part.map(|(_, part)| Arc::clone(part))
     }

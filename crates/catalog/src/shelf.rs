@@ -257,7 +257,10 @@ mod tests {
             (UpstreamName::from_string(name), "mcp", extras)
         });
         let mut findings = Vec::new();
-        (Shelf::build(extras.collect(), Naming::Auto, &mut BTreeMap::new(), &mut findings), findings)
+        (
+            Shelf::build(extras.collect(), Naming::Auto, &mut BTreeMap::new(), &mut findings),
+            findings,
+        )
     }
 
     #[test]

@@ -54,15 +54,16 @@ impl Remark {
     /// Leaves a question open.
     fn open(question: Question, rule: &'static str, at: &str, message: impl Into<String>) -> Self {
         let question = Some(question);
-        Self { rule, severity: Severity::Error, question, at: at.to_owned(), message: message.into() }
+        Self {
+            rule,
+            severity: Severity::Error,
+            question,
+            at: at.to_owned(),
+            message: message.into(),
+        }
     }
 
-    fn new(
-        severity: Severity,
-        rule: &'static str,
-        at: &str,
-        message: impl Into<String>,
-    ) -> Self {
+    fn new(severity: Severity, rule: &'static str, at: &str, message: impl Into<String>) -> Self {
         Self { rule, severity, question: None, at: at.to_owned(), message: message.into() }
     }
 }

@@ -28,8 +28,8 @@ use model::{Clock, Generation, UpstreamName};
 use serde_json::Value;
 use store::{InstanceLock, LockError, Store};
 use tokio_util::task::AbortOnDropHandle;
-use upstream::{Offer, Upstreams};
 use upstream::stdio::Guard;
+use upstream::{Offer, Upstreams};
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;

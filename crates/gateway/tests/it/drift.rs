@@ -71,11 +71,8 @@ async fn a_changed_prompt_or_resource_is_held_until_it_is_accepted() {
     assert_eq!(world.ask(Method::ReadResource, "note://1").await, drifted);
     assert_eq!(code(&world, "a").await, None);
 
-    let extras = Extras {
-        prompts: vec![prompt("new")],
-        resources: vec![note("new")],
-        ..Extras::default()
-    };
+    let extras =
+        Extras { prompts: vec![prompt("new")], resources: vec![note("new")], ..Extras::default() };
     let accepted = pins_of(&shelf(), &items(&[], &extras));
     world.store.keep_pins(accepted.into_values().collect()).await.unwrap();
     world.refresh().await;

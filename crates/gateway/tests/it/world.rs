@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use catalog::Naming;
-use model::{
-    Answer, Caller, Clock, Code, Fault, Method, Principal, Timestamp, UpstreamName,
-};
+use model::{Answer, Caller, Clock, Code, Fault, Method, Principal, Timestamp, UpstreamName};
 use policy::{Permit, Rules};
 use serde_json::{Value, json};
 use store::{Config, Store};

@@ -12,17 +12,44 @@ use crate::transport::TransportKind;
 
 /// Names that say nothing about a business operation.
 const GENERIC: &[&str] = &[
-    "action", "admin", "admin_action", "api", "call", "command", "do", "do_it", "exec", "execute",
-    "handle", "invoke", "perform", "process", "query", "request", "run", "run_command",
-    "run_query", "run_sql", "shell", "tool",
+    "action",
+    "admin",
+    "admin_action",
+    "api",
+    "call",
+    "command",
+    "do",
+    "do_it",
+    "exec",
+    "execute",
+    "handle",
+    "invoke",
+    "perform",
+    "process",
+    "query",
+    "request",
+    "run",
+    "run_command",
+    "run_query",
+    "run_sql",
+    "shell",
+    "tool",
 ];
 /// Names of tools that pass anything on.
 const PASSING: &[&str] =
     &["api_call", "api_request", "call_api", "fetch_url", "graphql", "http_request", "rest_call"];
 /// Words by which a description tries to be policy.
 const POLICY_WORDS: &[&str] = &[
-    "ask the user before", "do not call", "do not use unless", "must be approved", "must not be",
-    "never call", "only admins", "only call", "only for administrators", "requires approval",
+    "ask the user before",
+    "do not call",
+    "do not use unless",
+    "must be approved",
+    "must not be",
+    "never call",
+    "only admins",
+    "only call",
+    "only for administrators",
+    "requires approval",
     "with permission",
 ];
 /// Words of work that takes long.
@@ -87,10 +114,8 @@ fn passes_on(bound: &Bound<'_>) -> bool {
 
 fn blocking(bound: &Bound<'_>) -> Option<Remark> {
     let capability = bound.capability;
-    let waits = !matches!(
-        capability.task_support,
-        Some(TaskSupport::Optional | TaskSupport::Required)
-    );
+    let waits =
+        !matches!(capability.task_support, Some(TaskSupport::Optional | TaskSupport::Required));
     let words = capability.tool.to_ascii_lowercase();
     let is_long = capability.limits.timeout_ms.is_some_and(|ms| ms > LONG_MS)
         || LONG_WORDS.iter().any(|word| words.split(['_', '-', '.']).any(|part| part == *word));
@@ -170,7 +195,8 @@ fn looser(bound: &Bound<'_>) -> Vec<Remark> {
         let least = limits.min.zip(own["minimum"].as_f64()).filter(|(ours, theirs)| ours < theirs);
         let (ours, theirs) = most.or(least)?;
         let at = bound.below(&format!("arg_constraints.{name}"));
-        let message = format!("`{name}` may be {ours} here, and {theirs} by the schema: tighten it");
+        let message =
+            format!("`{name}` may be {ours} here, and {theirs} by the schema: tighten it");
         Some(Remark::new(Error, "looser-than-schema", &at, message))
     });
     loose.collect()
@@ -194,7 +220,8 @@ fn broad_scopes(manifest: &AdapterManifest) -> impl Iterator<Item = Remark> {
         scope.contains('*') || BROAD.contains(&last)
     });
     broad.map(|scope| {
-        let message = format!("`{scope}` is more than a beginning needs: move it to step_up_scopes");
+        let message =
+            format!("`{scope}` is more than a beginning needs: move it to step_up_scopes");
         Remark::new(Error, "broad-scope", "auth.initial_scopes", message)
     })
 }

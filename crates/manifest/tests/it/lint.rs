@@ -127,16 +127,28 @@ fn each_rule_of_design_has_a_breach_it_names() {
     check(manifest("/capabilities/0/tool", json!("export_ledger")), &none, "blocking-job");
     check(manifest("/auth/initial_scopes", json!(["crm:*"])), &none, "broad-scope");
     check(manifest("/auth/initial_scopes", json!(["crm.admin"])), &none, "broad-scope");
-    check(manifest("/capabilities/1/evidence_keys", json!(["refund"])), &tools(), "evidence-unknown");
+    check(
+        manifest("/capabilities/1/evidence_keys", json!(["refund"])),
+        &tools(),
+        "evidence-unknown",
+    );
     let loose = json!({"percent": {"max": 50}});
     check(manifest("/capabilities/1/arg_constraints", loose), &tools(), "looser-than-schema");
     let tools = |pointer: &str, value: Value| with(tools(), pointer, Some(value));
     let generic = json!({"url": {"type": "string"}, "method": {"type": "string"}});
     check(complete(), &tools("/0/inputSchema/properties", generic), "generic-tool");
-    check(complete(), &tools("/1/inputSchema/properties/note", json!({"type": "string"})), "free-form");
+    check(
+        complete(),
+        &tools("/1/inputSchema/properties/note", json!({"type": "string"})),
+        "free-form",
+    );
     check(complete(), &tools("/1/inputSchema/properties", json!({})), "free-form");
     check(complete(), &tools("/1/annotations", json!({"readOnlyHint": true})), "read-write-mixed");
-    check(complete(), &tools("/0/description", json!("Only admins may use it.")), "policy-in-description");
+    check(
+        complete(),
+        &tools("/0/description", json!("Only admins may use it.")),
+        "policy-in-description",
+    );
     check(complete(), &tools("/2", json!({"name": "purge"})), "undeclared");
     let old = json!("http://json-schema.org/draft-07/schema#");
     check(complete(), &tools("/0/inputSchema/$schema", old), "old-dialect");
@@ -148,9 +160,7 @@ fn a_command_nobody_agreed_to_is_named() {
     let transport = json!({"kind": "stdio", "command": "npx", "args": ["-y", "crm"]});
     let started = with(complete(), "/transport", Some(transport));
     check(started.clone(), &Value::Null, "hidden-command");
-    let consent = |line: &str| {
-        json!({"command_line": line, "shown_hash": "0", "by": "ann", "at": "2026-01-15T10:00:00.000Z"})
-    };
+    let consent = |line: &str| json!({"command_line": line, "shown_hash": "0", "by": "ann", "at": "2026-01-15T10:00:00.000Z"});
     let agreed = with(started.clone(), "/consent", Some(consent("npx -y crm")));
     assert_eq!(remarks(agreed, &Value::Null), []);
     check(with(started, "/consent", Some(consent("npx"))), &Value::Null, "hidden-command");

@@ -29,7 +29,10 @@ async fn pins_are_kept_replaced_and_dropped() {
     let changed = Pin { gone: true, ..pin("a", "x", "2") };
     store.keep_pins(vec![changed.clone()]).await.unwrap();
     store
-        .drop_pins(&UpstreamName::from_string("a"), vec![(ItemKind::Tool, "y".to_owned()), (ItemKind::Tool, "no".to_owned())])
+        .drop_pins(
+            &UpstreamName::from_string("a"),
+            vec![(ItemKind::Tool, "y".to_owned()), (ItemKind::Tool, "no".to_owned())],
+        )
         .await
         .unwrap();
     store.close().await;

@@ -39,6 +39,10 @@ pub(crate) fn checklist(config: &Config) -> Vec<Point> {
             all(&declared),
         ),
         point("changed tools are held", "set `drift: hold` for every upstream", all(&held)),
-        point("calls reach known hosts", "list them in `egress.allow`", config.egress.allow.is_some()),
+        point(
+            "calls reach known hosts",
+            "list them in `egress.allow`",
+            config.egress.allow.is_some(),
+        ),
     ]
 }
