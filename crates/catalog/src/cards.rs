@@ -74,8 +74,8 @@ pub(crate) fn params(schema: &Value) -> impl Iterator<Item = (&str, bool)> {
 /// Draws an entry's card, once a generation. Everything but score and generation is final here.
 pub(crate) fn draw(entry: &Entry) -> Card {
     let item = &entry.item;
-    let (signature, safety) =
-        (signature(&entry.shown_name, &item.input_schema), safety(&item.hints));
+    let schema = item.input_schema.value();
+    let (signature, safety) = (signature(&entry.shown_name, &schema), safety(&item.hints));
     Card {
         id: entry.shown_name.clone(),
         name: one_line(&item.name, limits::CARD_NAME_CHARS_MAX),
@@ -84,7 +84,7 @@ pub(crate) fn draw(entry: &Entry) -> Card {
         kind: item.kind,
         namespace: item.namespace.clone(),
         signature,
-        has_schema: item.input_schema.as_object().is_some_and(|schema| !schema.is_empty()),
+        has_schema: schema.as_object().is_some_and(|schema| !schema.is_empty()),
         score: None,
         cost_hint: item.hints.cost.unwrap_or_default(),
         side_effects: item.hints.read_only != Some(true),
@@ -130,25 +130,37 @@ fn tags(tags: &[String]) -> Vec<String> {
 
 /// As many parameters as fit, an ellipsis for the others.
 fn signature(name: &str, schema: &Value) -> String {
-    let mut list: Vec<String> = params(schema)
-        .map(|(name, required)| {
-            let name = one_line(name, limits::SIGNATURE_PARAM_CHARS_MAX);
-            if required { name } else { format!("{name}?") }
-        })
-        .collect();
-    let all = list.len();
-    list.truncate(limits::SIGNATURE_PARAMS_MAX);
+    let params = params(schema).map(|(name, required)| {
+        let name = one_line(name, limits::SIGNATURE_PARAM_CHARS_MAX);
+        if required { name } else { format!("{name}?") }
+    });
+    let all: Vec<String> = params.take(limits::SIGNATURE_PARAMS_MAX + 1).collect();
+    let costs = all.iter().map(|param| tokens::count(param) + 1);
+    let room = limits::SIGNATURE_TOKENS_MAX.saturating_sub(tokens::count(name) + 2);
+    let mut kept = within(room, costs).min(limits::SIGNATURE_PARAMS_MAX);
     loop {
-        let rest = match (list.is_empty(), list.len() < all) {
+        let rest = match (kept == 0, kept < all.len()) {
             (_, false) => "",
             (true, true) => "…",
             (false, true) => ", …",
         };
-        let signature = format!("{name}({}{rest})", list.join(", "));
-        if tokens::fits(&signature, limits::SIGNATURE_TOKENS_MAX) || list.pop().is_none() {
+        let list = all.iter().take(kept).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let signature = format!("{name}({list}{rest})");
+        if kept == 0 || tokens::fits(&signature, limits::SIGNATURE_TOKENS_MAX) {
             return signature;
         }
+        kept -= 1;
     }
+}
+
+/// How many of the first costs there is room for.
+fn within(room: usize, costs: impl Iterator<Item = usize>) -> usize {
+    let mut total = 0;
+    let fitting = costs.take_while(|cost| {
+        total += cost;
+        total <= room
+    });
+    fitting.count()
 }
 
 /// The longest run of whole sentences with which the line keeps to its target, else a cut within
@@ -165,7 +177,13 @@ fn description(signature: &str, text: &str, safety: Safety) -> String {
     let short: String = line.chars().take(limits::CARD_DESCRIPTION_CHARS_MAX).collect();
     let whole = sentence_ends(&line, short.len()).into_iter().rev();
     let whole = whole.filter_map(|end| line.get(..end)).find(|sentences| fits(sentences));
-    whole.map_or_else(|| cut(&short, fits), str::to_owned)
+    whole.map_or_else(
+        || {
+            let used = tokens::count(&compose(signature, "…", safety));
+            cut(&short, limits::CARD_TOKENS_TARGET.saturating_sub(used), fits)
+        },
+        str::to_owned,
+    )
 }
 
 /// Where sentences end within the first bytes, each as the number of bytes up to there.
@@ -176,8 +194,19 @@ fn sentence_ends(line: &str, bytes_max: usize) -> Vec<usize> {
     stops.take_while(|end| *end <= bytes_max).filter(ends).collect()
 }
 
-/// The longest beginning that fits with an ellipsis behind it.
-fn cut(text: &str, fits: impl Fn(&str) -> bool) -> String {
+/// As many words as there is room for with an ellipsis behind them; of a first word that is too
+/// long, as many letters.
+fn cut(text: &str, room: usize, fits: impl Fn(&str) -> bool) -> String {
+    let ends: Vec<usize> = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]).collect();
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let costs =
+        starts.zip(&ends).map(|(start, end)| text.get(start..*end).map_or(0, tokens::count));
+    let words = ends.iter().take(within(room, costs)).rev();
+    let mut begun = words.filter_map(|end| text.get(..*end)).map(|words| format!("{words}…"));
+    begun.find(|begun| fits(begun)).unwrap_or_else(|| cut_letters(text, fits))
+}
+
+fn cut_letters(text: &str, fits: impl Fn(&str) -> bool) -> String {
     let begun = |chars: usize| -> String {
         let kept: String = text.chars().take(chars).collect();
         let kept = kept.trim_end();

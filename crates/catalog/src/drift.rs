@@ -1,16 +1,21 @@
-//! What an upstream lists now against what was accepted: which tools changed, came, went or came
-//! back. What follows from a change is the operator's word, not decided here.
+//! What an upstream lists now against what was accepted: which tools, prompts and resources changed,
+//! came, went or came back. What follows from a change is the operator's word, not decided here.
 
 mod diff;
 
 use std::collections::BTreeMap;
 
-use model::{Finding, Pin, Severity, UpstreamName, canonical};
+use model::{Finding, ItemKind, Pin, Severity, UpstreamName, canonical};
 use serde_json::Value;
 
 pub use diff::{Change, Grade, diff};
 
-/// How a tool departs from its pin.
+use crate::shelf::Extras;
+
+/// What a pin is known by within its upstream.
+pub type Name = (ItemKind, String);
+
+/// How something departs from its pin.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drift {
     /// Listed for the first time, after the upstream was first seen.
@@ -55,11 +60,11 @@ impl Drift {
         }
     }
 
-    /// Why a tool is held back.
-    pub fn finding(&self, tool: &str) -> Finding {
-        let tool = model::fault::one_line(tool, 128);
+    /// Why something is held back.
+    pub fn finding(&self, name: &str) -> Finding {
+        let name = model::fault::one_line(name, 128);
         let message = format!(
-            "`{tool}` was {} since its upstream was accepted ({}); an operator must run `toolgate \
+            "`{name}` was {} since its upstream was accepted ({}); an operator must run `toolgate \
              tools accept`",
             self.as_str(),
             self.grade()
@@ -68,38 +73,38 @@ impl Drift {
     }
 }
 
-/// The rule of findings that hold a tool back for drift.
+/// The rule of findings that hold something back for drift.
 pub const DRIFT_RULE: &str = "drift";
 
 /// One upstream's list held against its pins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Review {
-    /// By tool name. Empty when the upstream is seen for the first time.
-    pub drifts: BTreeMap<String, Drift>,
-    /// What to keep from now on: the baseline of a new upstream, tools that went.
+    /// Empty when the upstream is seen for the first time.
+    pub drifts: BTreeMap<Name, Drift>,
+    /// What to keep from now on: the baseline of a new upstream, and what went.
     pub keep: Vec<Pin>,
 }
 
 /// Compares. `pins` are those of this upstream; none means it was never seen, and what it lists
 /// becomes the baseline.
-pub fn review(upstream: &UpstreamName, pins: &[Pin], definitions: &[Value]) -> Review {
-    let listed = pins_of(upstream, definitions);
+pub fn review(upstream: &UpstreamName, pins: &[Pin], items: &[(ItemKind, &Value)]) -> Review {
+    let listed = pins_of(upstream, items);
     if pins.is_empty() {
         return Review { keep: listed.into_values().collect(), drifts: BTreeMap::new() };
     }
     let mut review = Review::default();
-    let known: BTreeMap<&str, &Pin> = pins.iter().map(|pin| (pin.tool.as_str(), pin)).collect();
-    for (tool, now) in &listed {
-        let drift = match known.get(tool.as_str()) {
+    let known: BTreeMap<Name, &Pin> = pins.iter().map(|pin| (name_of(pin), pin)).collect();
+    for (name, now) in &listed {
+        let drift = match known.get(name) {
             None => Drift::Added,
             Some(pin) if pin.gone => Drift::Returned(diff(&pin.definition, &now.definition)),
             Some(pin) if pin.hash == now.hash => continue,
             Some(pin) => Drift::Changed(diff(&pin.definition, &now.definition)),
         };
-        review.drifts.insert(tool.clone(), drift);
+        review.drifts.insert(name.clone(), drift);
     }
-    for pin in pins.iter().filter(|pin| !listed.contains_key(&pin.tool)) {
-        review.drifts.insert(pin.tool.clone(), Drift::Removed);
+    for (name, pin) in known.into_iter().filter(|(name, _)| !listed.contains_key(name)) {
+        review.drifts.insert(name, Drift::Removed);
         if !pin.gone {
             review.keep.push(Pin { gone: true, ..pin.clone() });
         }
@@ -109,23 +114,48 @@ pub fn review(upstream: &UpstreamName, pins: &[Pin], definitions: &[Value]) -> R
 
 /// The list as pins, for a baseline or an acceptance. Of two definitions with one name, the one
 /// with the smaller hash stands, as in the catalogue.
-pub fn pins_of(upstream: &UpstreamName, definitions: &[Value]) -> BTreeMap<String, Pin> {
-    let mut pins: BTreeMap<String, Pin> = BTreeMap::new();
-    for definition in definitions {
-        let Some(tool) = definition.get("name").and_then(Value::as_str) else { continue };
+pub fn pins_of(upstream: &UpstreamName, items: &[(ItemKind, &Value)]) -> BTreeMap<Name, Pin> {
+    let mut pins: BTreeMap<Name, Pin> = BTreeMap::new();
+    for (kind, definition) in items.iter().copied() {
+        let Some(name) = written_name(kind, definition) else { continue };
         let pin = Pin {
             upstream: upstream.clone(),
-            tool: tool.to_owned(),
+            kind,
+            name: name.to_owned(),
             hash: canonical::hash(definition),
             definition: definition.clone(),
             gone: false,
         };
-        match pins.get(tool) {
+        let name = name_of(&pin);
+        match pins.get(&name) {
             Some(other) if other.hash <= pin.hash => {}
-            _ => drop(pins.insert(tool.to_owned(), pin)),
+            _ => drop(pins.insert(name, pin)),
         }
     }
     pins
+}
+
+/// All that an upstream lists, as it can be pinned.
+pub fn items<'a>(tools: &'a [Value], extras: &'a Extras) -> Vec<(ItemKind, &'a Value)> {
+    let lists = [
+        (ItemKind::Tool, tools),
+        (ItemKind::Prompt, &extras.prompts),
+        (ItemKind::Resource, &extras.resources),
+        (ItemKind::Resource, &extras.templates),
+    ];
+    lists.into_iter().flat_map(|(kind, list)| list.iter().map(move |one| (kind, one))).collect()
+}
+
+fn name_of(pin: &Pin) -> Name {
+    (pin.kind, pin.name.clone())
+}
+
+fn written_name(kind: ItemKind, definition: &Value) -> Option<&str> {
+    let keys: &[&str] = match kind {
+        ItemKind::Resource => &["uri", "uriTemplate"],
+        _ => &["name"],
+    };
+    keys.iter().find_map(|key| definition.get(key).and_then(Value::as_str))
 }
 
 #[cfg(test)]

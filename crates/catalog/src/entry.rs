@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use manifest::Capability;
-use model::{Card, Code, Fault, Finding, Item, Severity, Violation};
+use model::{Card, Code, Fault, Finding, Item, ItemKind, Packed, Severity, Violation};
 use serde_json::Value;
 
 use crate::cards;
@@ -12,8 +12,7 @@ use crate::schema::{Schema, SchemaError};
 #[derive(Debug)]
 pub struct Entry {
     pub item: Item,
-    /// As text: it is a quarter of the size, and seldom asked for.
-    definition: Box<str>,
+    definition: Packed,
     /// What clients see and send back. Unique in its generation.
     pub shown_name: String,
     pub protocol: &'static str,
@@ -28,13 +27,14 @@ pub struct Entry {
     card: OnceLock<Box<Card>>,
 }
 
-/// Filled when the schema is first asked, or before if only compiling could tell that it is sound.
+/// Filled when the schema is first asked: a compiled one is many times the size of its text.
 type Compiled = OnceLock<Result<Box<Schema>, SchemaError>>;
 
 impl Entry {
     pub(crate) fn new(item: Item, definition: &Value, protocol: &'static str) -> Self {
-        let mut entry = Self {
-            definition: definition.to_string().into(),
+        let broken = judge(&item, definition).err();
+        Self {
+            definition: definition.into(),
             shown_name: item.name.clone(),
             item,
             protocol,
@@ -42,18 +42,15 @@ impl Entry {
             manifest: None,
             input: OnceLock::new(),
             output: OnceLock::new(),
-            broken: None,
+            broken,
             held: None,
             card: OnceLock::new(),
-        };
-        entry.broken = entry.judge().err();
-        entry
+        }
     }
 
     /// The upstream's definition, untouched.
     pub fn definition(&self) -> Value {
-        // INVARIANT: written by `new` from a value.
-        serde_json::from_str(&self.definition).unwrap_or_default()
+        self.definition.value()
     }
 
     /// Settles what clients call the tool, and how its card reads.
@@ -114,26 +111,32 @@ impl Entry {
             }
         }
     }
-
-    fn judge(&mut self) -> Result<(), Finding> {
-        let broken = |which: &str, error: &SchemaError| {
-            let key = &self.item.key;
-            let message = format!("`{key}` cannot be used, its {which} schema is invalid: {error}");
-            Finding::new(Severity::Error, "schema_invalid", message)
-        };
-        let input = Schema::judge(&self.item.input_schema).map_err(|e| broken("input", &e))?;
-        let output = self.item.output_schema.as_ref().map(Schema::judge).transpose();
-        let output = output.map_err(|error| broken("output", &error))?.flatten();
-        let known = |schema: Option<Schema>| {
-            schema.map_or_else(OnceLock::new, |schema| OnceLock::from(Ok(Box::new(schema))))
-        };
-        (self.input, self.output) = (known(input), known(output));
-        Ok(())
-    }
 }
 
-fn compile(schema: &Value) -> Result<Box<Schema>, SchemaError> {
-    Schema::compile(schema).map(Box::new)
+/// Whether the schemas of a definition, of which the item was made, can be used.
+fn judge(item: &Item, definition: &Value) -> Result<(), Finding> {
+    let schemas = [
+        ("input", "inputSchema", Some(&item.input_schema)),
+        ("output", "outputSchema", item.output_schema.as_ref()),
+    ];
+    for (which, key, written) in schemas {
+        let given = definition.get(key).filter(|schema| !schema.is_null());
+        // What is assumed where a tool gives no schema is sound.
+        let Some((schema, written)) = given.zip(written) else { continue };
+        if item.kind == ItemKind::Tool {
+            Schema::judge(schema, written.as_str().len()).map_err(|error| {
+                let key = &item.key;
+                let message =
+                    format!("`{key}` cannot be used, its {which} schema is invalid: {error}");
+                Finding::new(Severity::Error, "schema_invalid", message)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn compile(schema: &Packed) -> Result<Box<Schema>, SchemaError> {
+    Schema::compile(&schema.value()).map(Box::new)
 }
 
 fn whole(message: &str) -> Violation {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use search::{Ask, Explanation, Hit, Index};
+use model::fault::one_line;
+use search::{Ask, Explanation, Hit, Index, Twin};
 
 use crate::browse::Browse;
 use crate::cards::make_cards;
@@ -81,7 +82,9 @@ impl Catalogue {
     ) -> T {
         let own = &self.indexed().index;
         let entry = |number: usize| self.entries().get(number);
-        let sees = |number: usize| entry(number).is_some_and(|entry| look.sees(entry));
+        let sees = |number: usize| {
+            self.is_usable(number) && entry(number).is_some_and(|entry| (look.allowed)(entry))
+        };
         let uses =
             look.uses.map(|uses| move |number: usize| entry(number).map_or(0, |entry| uses(entry)));
         let uses = uses.as_ref().map(|uses| uses as &dyn Fn(usize) -> u32);
@@ -93,14 +96,49 @@ impl Catalogue {
         answer(index, &Ask { uses, meaning, ..Ask::new(words, top_k, &sees) })
     }
 
-    /// One line a near-duplicate.
+    /// One line for near-duplicates that differ in the same way.
     fn alike(&self, hits: &[Hit]) -> Vec<String> {
-        let shown = |doc: usize| self.entries().get(doc).map(|entry| entry.shown_name.as_str());
-        let twins = self.indexed().index.twins(hits).into_iter().filter_map(|twin| {
-            let (name, of) = (shown(twin.doc)?, shown(twin.of)?);
-            Some(format!("`{name}` is much like `{of}`: {}", twin.differs))
-        });
-        twins.collect()
+        let mut groups: Vec<(Twin, Vec<usize>)> = Vec::new();
+        for twin in self.indexed().index.twins(hits) {
+            let same = |(other, _): &&mut (Twin, Vec<usize>)| {
+                other.of == twin.of && other.differs == twin.differs
+            };
+            match groups.iter_mut().find(same) {
+                Some((_, docs)) => docs.push(twin.doc),
+                None => groups.push((twin.clone(), vec![twin.of, twin.doc])),
+            }
+        }
+        groups.iter().map(|(twin, docs)| self.alike_line(hits, twin, docs)).collect()
+    }
+
+    /// Names whichever are fewer: those that are alike, or all others.
+    fn alike_line(&self, hits: &[Hit], twin: &Twin, docs: &[usize]) -> String {
+        let own = |doc: usize| self.entries().get(doc).map(|entry| entry.item.name.as_str());
+        // The upstream's own name is shorter, and says it all where only one hit has it.
+        let short = |doc: usize| {
+            let name = own(doc)?;
+            let bearers = hits.iter().filter(|hit| own(hit.doc) == Some(name)).count();
+            let shown = || self.entries().get(doc).map(|entry| entry.shown_name.as_str());
+            if bearers == 1 { Some(name) } else { shown() }
+        };
+        let named = |docs: &mut dyn Iterator<Item = usize>| {
+            let names =
+                docs.filter_map(short).map(|name| one_line(name, limits::CARD_NAME_CHARS_MAX));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let others: Vec<usize> =
+            hits.iter().map(|hit| hit.doc).filter(|doc| !docs.contains(doc)).collect();
+        let differs = &twin.differs;
+        if docs.len() > 2 && others.is_empty() {
+            return format!("all of these are much alike: {differs}");
+        }
+        if docs.len() > 2 && others.len() < docs.len() {
+            let others = named(&mut others.into_iter());
+            return format!("all but {others} are much alike: {differs}");
+        }
+        let of = named(&mut std::iter::once(twin.of));
+        let twins = named(&mut docs.iter().copied().skip(1));
+        format!("much like {of}: {twins}; {differs}")
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Catalogue {
     generation: Generation,
     hash: String,
     entries: Vec<Arc<Entry>>,
+    /// Which of the entries are not held back; asked of all of them at every search.
+    usable: Vec<bool>,
     aliases: Aliases,
     findings: Vec<Finding>,
     shelf: Shelf,
@@ -53,7 +55,7 @@ impl Catalogue {
         self.rebuild_holding(generation, sources, naming, BTreeMap::new())
     }
 
-    /// The same, with these tools held back for these reasons.
+    /// The same, with these held back for these reasons.
     #[must_use]
     pub fn rebuild_holding(
         &self,
@@ -78,22 +80,22 @@ impl Catalogue {
         let extras = sources.iter_mut().map(|source| {
             (source.upstream.clone(), source.protocol, std::mem::take(&mut source.extras))
         });
-        let shelf = Shelf::build(extras.collect(), naming, &mut findings);
-        let mut entries = gather(sources, &mut findings);
-        for entry in &mut entries {
-            if let Some(finding) = held.remove(&entry.item.key) {
-                entry.hold(finding);
+        let shelf = Shelf::build(extras.collect(), naming, &mut held, &mut findings);
+        let mut offered = gather(sources, &mut findings);
+        for one in &mut offered {
+            if let Some(finding) = held.remove(&one.entry.item.key) {
+                one.entry.hold(finding);
             }
         }
-        name(&mut entries, naming, upstreams.len(), &mut findings);
-        let own = entries
-            .iter()
-            .flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()).cloned());
-        findings.extend(own);
-        let indexed = Indexed::new(former, &entries);
-        let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
+        name(&mut offered, naming, upstreams.len(), &mut findings);
+        let own = offered.iter().map(|one| &one.entry);
+        let own = own.flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()));
+        findings.extend(own.cloned());
+        let indexed = Indexed::new(former, &offered);
+        let entries: Vec<Arc<Entry>> = offered.into_iter().map(|one| Arc::new(one.entry)).collect();
         let (hash, aliases) = (hash(&entries, &shelf), aliases(&entries));
-        Self { generation, hash, entries, aliases, findings, shelf, indexed }
+        let usable = entries.iter().map(|entry| entry.quarantined().is_none()).collect();
+        Self { generation, hash, entries, usable, aliases, findings, shelf, indexed }
     }
 
     pub fn generation(&self) -> Generation {
@@ -117,12 +119,24 @@ impl Catalogue {
     /// The one entry a name means, whichever rendering it is. A name that several tools share
     /// means none of them.
     pub fn resolve(&self, name: &str) -> Option<&Arc<Entry>> {
-        self.aliases.resolve(name).and_then(|number| self.entries.get(number))
+        let entry = self.aliases.resolve(name).and_then(|number| self.entries.get(number))?;
+        names_of(entry).any(|own| own == name).then_some(entry)
+    }
+
+    pub(crate) fn is_usable(&self, number: usize) -> bool {
+        self.usable.get(number).copied().unwrap_or(false)
     }
 
     /// Resources, templates and prompts.
     pub fn shelf(&self) -> &Shelf {
         &self.shelf
+    }
+
+    /// Everything that is held back, with the reason.
+    pub fn held(&self) -> impl Iterator<Item = &Finding> {
+        let shelf = &self.shelf;
+        let lists = [&self.entries, shelf.prompts(), shelf.resources(), shelf.templates()];
+        lists.into_iter().flatten().filter_map(|entry| entry.quarantined())
     }
 
     /// Everything remarked while building; each message names its tool.
@@ -131,9 +145,21 @@ impl Catalogue {
     }
 }
 
-/// Reads all definitions; of two with one key, the one with the smaller hash stays.
-fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Entry> {
-    let mut kept: BTreeMap<ItemKey, Entry> = BTreeMap::new();
+/// An entry beside the definition it was made of, which only building needs as a value.
+pub(crate) struct Offered {
+    pub(crate) entry: Entry,
+    definition: Value,
+}
+
+impl Offered {
+    pub(crate) fn input_schema(&self) -> &Value {
+        self.definition.get("inputSchema").unwrap_or(&Value::Null)
+    }
+}
+
+/// Reads all definitions, in order of their keys.
+fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Box<Offered>> {
+    let mut read = Vec::new();
     for source in sources {
         let manifest = source.manifest.as_deref();
         let namespace = manifest.and_then(|manifest| manifest.domain.as_deref());
@@ -149,24 +175,30 @@ fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Entry> {
             };
             offered.insert(item.name.clone());
             let entry = declare(Entry::new(item, &definition, source.protocol), manifest);
-            keep(&mut kept, entry, findings);
+            read.push(Box::new(Offered { entry, definition }));
         }
         findings.extend(manifest.into_iter().flat_map(|manifest| absent(manifest, &offered)));
     }
+    sort(&mut read, findings);
     findings.sort_by(|a, b| (&a.rule, &a.message).cmp(&(&b.rule, &b.message)));
-    kept.into_values().collect()
+    read
 }
 
-fn keep(kept: &mut BTreeMap<ItemKey, Entry>, entry: Entry, findings: &mut Vec<Finding>) {
-    let Some(other) = kept.get(&entry.item.key) else {
-        kept.insert(entry.item.key.clone(), entry);
-        return;
-    };
-    let message = format!("`{}` is listed more than once; one definition is kept", entry.item.key);
-    findings.push(Finding::new(Severity::Warning, "tool_repeated", message));
-    if entry.item.full_hash < other.item.full_hash {
-        kept.insert(entry.item.key.clone(), entry);
-    }
+/// Sorts by key. Of two with one key, the one with the smaller hash stays.
+fn sort(read: &mut Vec<Box<Offered>>, findings: &mut Vec<Finding>) {
+    read.sort_by(|a, b| {
+        let (a, b) = (&a.entry.item, &b.entry.item);
+        a.key.cmp(&b.key).then_with(|| a.full_hash.cmp(&b.full_hash))
+    });
+    read.dedup_by(|later, kept| {
+        let key = &kept.entry.item.key;
+        let is_repeat = later.entry.item.key == *key;
+        if is_repeat {
+            let message = format!("`{key}` is listed more than once; one definition is kept");
+            findings.push(Finding::new(Severity::Warning, "tool_repeated", message));
+        }
+        is_repeat
+    });
 }
 
 /// Sets what a reviewed manifest says in place of what is assumed.
@@ -194,34 +226,41 @@ fn absent<'a>(
     })
 }
 
-fn name(entries: &mut [Entry], naming: Naming, upstreams: usize, findings: &mut Vec<Finding>) {
-    let keys: Vec<&ItemKey> = entries.iter().map(|entry| &entry.item.key).collect();
+fn name(
+    offered: &mut [Box<Offered>],
+    naming: Naming,
+    upstreams: usize,
+    findings: &mut Vec<Finding>,
+) {
+    let keys: Vec<&ItemKey> = offered.iter().map(|one| &one.entry.item.key).collect();
     let assigned = shown::assign(&keys, naming, upstreams);
     findings.extend(assigned.findings);
-    for ((entry, wire), shown) in entries.iter_mut().zip(assigned.wire).zip(assigned.shown) {
-        entry.christen(wire, shown);
+    for ((one, wire), shown) in offered.iter_mut().zip(assigned.wire).zip(assigned.shown) {
+        one.entry.christen(wire, shown);
     }
 }
 
-/// One kind of name.
-type Tier = fn(&Entry) -> Option<Cow<'_, str>>;
+/// Every name of an entry, those that win over others first.
+fn names_of(entry: &Entry) -> impl Iterator<Item = Cow<'_, str>> {
+    let ids = &entry.item.ids;
+    let capability = ids.capability.as_ref().map_or("", |capability| capability.as_str());
+    [
+        (&entry.shown_name).into(),
+        capability.into(),
+        (&ids.wire).into(),
+        names::provider_name(entry),
+        (&ids.canonical).into(),
+        (&ids.legacy).into(),
+        (&entry.item.name).into(),
+    ]
+    .into_iter()
+}
 
 fn aliases(entries: &[Arc<Entry>]) -> Aliases {
-    let mut aliases = Aliases::default();
-    let tiers: [Tier; 7] = [
-        |entry| Some((&entry.shown_name).into()),
-        |entry| Some(entry.item.ids.capability.as_ref()?.as_str().into()),
-        |entry| Some((&entry.item.ids.wire).into()),
-        |entry| Some(names::provider_name(entry)),
-        |entry| Some((&entry.item.ids.canonical).into()),
-        |entry| Some((&entry.item.ids.legacy).into()),
-        |entry| Some((&entry.item.name).into()),
-    ];
-    for tier in tiers {
-        let names = entries.iter().enumerate();
-        aliases.add_tier(names.filter_map(|(number, entry)| Some((tier(entry)?, number))));
-    }
-    aliases
+    let names = entries.iter().enumerate().flat_map(|(number, entry)| {
+        names_of(entry).enumerate().map(move |(tier, name)| (tier, name, number))
+    });
+    Aliases::new(names.filter(|(_, name, _)| !name.is_empty()))
 }
 
 fn hash(entries: &[Arc<Entry>], shelf: &Shelf) -> String {

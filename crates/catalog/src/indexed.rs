@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use model::UpstreamName;
-use search::{Doc, Index, MeaningError, Part};
+use search::{Doc, Index, Lexicon, MeaningError, Part};
 use serde_json::Value;
 
 use crate::cards;
 use crate::entry::Entry;
-use crate::generation::Catalogue;
+use crate::generation::{Catalogue, Offered};
 
 /// An index and the parts it was made of, in the order of the entries.
 #[derive(Debug)]
@@ -27,7 +27,8 @@ pub struct Meant {
 impl Catalogue {
     /// Each entry as one text to embed, in their order.
     pub fn texts(&self) -> Vec<String> {
-        self.entries().iter().map(|entry| doc(entry).text()).collect()
+        let entries = self.entries().iter();
+        entries.map(|entry| doc(entry, &entry.item.input_schema.value()).text()).collect()
     }
 
     /// Takes one vector a text of [`Catalogue::texts`].
@@ -38,13 +39,15 @@ impl Catalogue {
 
 impl Indexed {
     /// Of entries sorted by key. What `former` knows of an upstream that did not change is kept.
-    pub(crate) fn new(former: Option<&Catalogue>, entries: &[Entry]) -> Self {
-        let groups = entries.chunk_by(|one, next| one.item.key.upstream == next.item.key.upstream);
+    pub(crate) fn new(former: Option<&Catalogue>, offered: &[Box<Offered>]) -> Self {
+        let groups = offered.chunk_by(|one, next| upstream_of(one) == upstream_of(next));
+        let mut lexicon = Lexicon::default();
         let parts = groups.filter_map(|group| {
-            let upstream = &group.first()?.item.key.upstream;
+            let upstream = upstream_of(group.first()?);
             let kept = former.and_then(|former| former.indexed().kept(former, upstream, group));
             let part = kept.unwrap_or_else(|| {
-                Arc::new(Part::build(&group.iter().map(doc).collect::<Vec<_>>()))
+                let docs = group.iter().map(|one| doc(&one.entry, one.input_schema()));
+                Arc::new(Part::build_with(&mut lexicon, &docs.collect::<Vec<_>>()))
             });
             Some((upstream.clone(), part))
         });
@@ -57,16 +60,21 @@ impl Indexed {
         &self,
         former: &Catalogue,
         upstream: &UpstreamName,
-        group: &[Entry],
+        group: &[Box<Offered>],
     ) -> Option<Arc<Part>> {
         let entries = former.entries();
         let start = entries.partition_point(|entry| entry.item.key.upstream < *upstream);
         let end = entries.partition_point(|entry| entry.item.key.upstream <= *upstream);
         let old = entries.get(start..end)?;
-        let same = old.len() == group.len() && old.iter().zip(group).all(|(a, b)| reads_same(a, b));
+        let same =
+            old.len() == group.len() && old.iter().zip(group).all(|(a, b)| reads_same(a, &b.entry));
         let part = self.parts.iter().find(|(name, _)| name == upstream).filter(|_| same);
         part.map(|(_, part)| Arc::clone(part))
     }
+}
+
+fn upstream_of(offered: &Offered) -> &UpstreamName {
+    &offered.entry.item.key.upstream
 }
 
 /// Whether nothing that search reads differs.
@@ -77,11 +85,11 @@ fn reads_same(one: &Entry, other: &Entry) -> bool {
         && (a.ids == b.ids && one.shown_name == other.shown_name)
 }
 
-fn doc(entry: &Entry) -> Doc<'_> {
+fn doc<'a>(entry: &'a Entry, schema: &'a Value) -> Doc<'a> {
     let item = &entry.item;
     let ids = [&entry.shown_name, &item.ids.wire, &item.ids.canonical, &item.ids.legacy];
     let capability = item.ids.capability.as_ref().map(AsRef::as_ref);
-    let properties = item.input_schema.get("properties").and_then(Value::as_object);
+    let properties = schema.get("properties").and_then(Value::as_object);
     let texts = properties
         .into_iter()
         .flatten()
@@ -92,7 +100,7 @@ fn doc(entry: &Entry) -> Doc<'_> {
         namespace: &item.namespace,
         upstream: item.key.upstream.as_str(),
         description: &item.description,
-        params: cards::params(&item.input_schema).map(|(name, _)| name).collect(),
+        params: cards::params(schema).map(|(name, _)| name).collect(),
         param_texts: texts.collect(),
         tags: item.tags.iter().map(String::as_str).collect(),
         aliases: ids.into_iter().map(String::as_str).chain(capability).collect(),

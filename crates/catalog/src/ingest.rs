@@ -1,7 +1,11 @@
 //! From a raw MCP tool definition to a catalogue item (CW-1, definitions in). Results go elsewhere.
 
+use std::borrow::Cow;
+
 use model::fault::one_line;
-use model::{EffectClaim, Finding, Item, ItemKey, ItemKind, Severity, UpstreamName, canonical};
+use model::{
+    EffectClaim, Finding, Item, ItemKey, ItemKind, Packed, Severity, UpstreamName, canonical,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{hints, limits, names, namespace};
@@ -33,8 +37,8 @@ pub fn item_from_mcp_tool(
         name: name.to_owned(),
         title: text(fields, "title").or(hints::title(fields)).map(str::to_owned),
         description,
-        input_schema,
-        output_schema: fields.get("outputSchema").filter(|schema| !schema.is_null()).cloned(),
+        input_schema: input_schema.as_ref().into(),
+        output_schema: output_schema(fields).map(Packed::from),
         version: version.unwrap_or("1").to_owned(),
         tags: hints::tags("mcp", &hints),
         hints,
@@ -92,13 +96,22 @@ fn version<'a>(
     known
 }
 
-fn input_schema(name: &str, fields: &Map<String, Value>, findings: &mut Vec<Finding>) -> Value {
+/// What stands under `outputSchema`, if anything.
+fn output_schema(fields: &Map<String, Value>) -> Option<&Value> {
+    fields.get("outputSchema").filter(|schema| !schema.is_null())
+}
+
+fn input_schema<'a>(
+    name: &str,
+    fields: &'a Map<String, Value>,
+    findings: &mut Vec<Finding>,
+) -> Cow<'a, Value> {
     if let Some(schema) = fields.get("inputSchema").filter(|schema| !schema.is_null()) {
-        return schema.clone();
+        return Cow::Borrowed(schema);
     }
     let message = format!("`{name}` has no input schema; any object is passed on");
     findings.push(Finding::new(Severity::Warning, "input_schema_missing", message));
-    json!({"type": "object"})
+    Cow::Owned(json!({"type": "object"}))
 }
 
 #[cfg(test)]

@@ -30,11 +30,12 @@ pub const NAMESPACE_CHARS_MAX: usize = 64;
 pub const LOCAL_NAME_CHARS_MAX: usize = 128;
 pub const VERSION_CHARS_MAX: usize = 32;
 
-/// What a card's line aims at, and what it never exceeds.
-pub const CARD_TOKENS_TARGET: usize = 60;
+/// What a card's line aims at, so that ten of them with what is said beside them stay below 500,
+/// and what it never exceeds.
+pub const CARD_TOKENS_TARGET: usize = 40;
 pub const CARD_TOKENS_MAX: usize = 80;
 /// The call as a card writes it; parameters that do not fit become an ellipsis.
-pub const SIGNATURE_TOKENS_MAX: usize = 44;
+pub const SIGNATURE_TOKENS_MAX: usize = 26;
 /// A dearer name is shown cut, with a hash, so that a card of it still has room for words.
 pub const NAME_TOKENS_MAX: usize = 36;
 /// Such a name, hash included.

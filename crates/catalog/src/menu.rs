@@ -168,7 +168,8 @@ fn beside(
     allowed: &dyn Fn(&Entry) -> bool,
 ) -> Vec<Value> {
     let shelf = catalogue.shelf();
-    let seen = |list: &[Arc<Entry>]| list.iter().filter(|entry| allowed(entry)).count();
+    let usable = |entry: &&Arc<Entry>| entry.quarantined().is_none() && allowed(entry);
+    let seen = |list: &[Arc<Entry>]| list.iter().filter(usable).count();
     let resources =
         if also.resources { seen(shelf.resources()) + seen(shelf.templates()) } else { 0 };
     let prompts = if also.prompts { seen(shelf.prompts()) } else { 0 };

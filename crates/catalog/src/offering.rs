@@ -33,7 +33,10 @@ impl Catalogue {
             ItemKind::Prompt => shelf.prompts().iter().collect(),
             _ => shelf.resources().iter().chain(shelf.templates()).collect(),
         };
-        let seen: Vec<&Arc<Entry>> = all.into_iter().filter(|entry| allowed(entry)).collect();
+        let seen: Vec<&Arc<Entry>> = all
+            .into_iter()
+            .filter(|entry| entry.quarantined().is_none() && allowed(entry))
+            .collect();
         let top_k = top_k.clamp(1, limits::TOP_K_MAX);
         let (chosen, unmatched) = match words {
             None => (seen.iter().take(top_k).copied().collect(), Vec::new()),

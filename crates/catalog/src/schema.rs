@@ -1,8 +1,8 @@
 //! JSON Schemas, compiled once and asked many times. The only file that knows the validator.
 //!
 //! A schema is judged when a generation is built, so that a tool whose schema is broken is left out
-//! of lists from the start. It is compiled then only if nothing less can tell; most wait for the
-//! first call.
+//! of lists from the start. It is compiled then only if nothing less can tell, and not kept: a
+//! compiled schema is many times the size of its text, and most tools are never called.
 
 mod budget;
 mod outline;
@@ -50,14 +50,26 @@ impl Schema {
     ///
     /// `$schema` is honoured where it is known, 2020-12 holds where it is absent.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        within_budget(schema)?;
+        Self::within_budget(schema, schema.to_string().len())?;
         Self::compile_affordable(schema)
     }
 
-    /// Judges a schema: `None` if it is sound and can be compiled later, by `compile`.
-    pub fn judge(schema: &Value) -> Result<Option<Self>, SchemaError> {
-        within_budget(schema)?;
-        if sure::is_sure(schema) { Ok(None) } else { Self::compile_affordable(schema).map(Some) }
+    /// Whether `compile` will take a schema of so many bytes. Compiles only if nothing less tells.
+    pub fn judge(schema: &Value, bytes: usize) -> Result<(), SchemaError> {
+        Self::within_budget(schema, bytes)?;
+        if sure::is_sure(schema) { Ok(()) } else { Self::compile_affordable(schema).map(drop) }
+    }
+
+    fn within_budget(schema: &Value, bytes: usize) -> Result<(), SchemaError> {
+        if bytes > limits::SCHEMA_BYTES_MAX {
+            return Err(SchemaError::TooLarge);
+        }
+        let root = schema.as_object().ok_or(SchemaError::NotAnObject)?;
+        let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or(DIALECT_DEFAULT);
+        if !is_known(dialect) {
+            return Err(SchemaError::UnknownDialect(one_line(dialect, 80)));
+        }
+        budget::check(schema, dialect)
     }
 
     fn compile_affordable(schema: &Value) -> Result<Self, SchemaError> {
@@ -94,15 +106,6 @@ const DIALECTS: &[&str] = &[
     "http://json-schema.org/draft-06/schema",
     "http://json-schema.org/draft-04/schema",
 ];
-
-fn within_budget(schema: &Value) -> Result<(), SchemaError> {
-    let root = schema.as_object().ok_or(SchemaError::NotAnObject)?;
-    let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or(DIALECT_DEFAULT);
-    if !is_known(dialect) {
-        return Err(SchemaError::UnknownDialect(one_line(dialect, 80)));
-    }
-    budget::check(schema, dialect)
-}
 
 fn is_known(dialect: &str) -> bool {
     fn bare(uri: &str) -> &str {

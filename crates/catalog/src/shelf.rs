@@ -46,13 +46,18 @@ impl Shelf {
     pub(crate) fn build(
         extras: Vec<(UpstreamName, &'static str, Extras)>,
         naming: Naming,
+        held: &mut BTreeMap<ItemKey, Finding>,
         findings: &mut Vec<Finding>,
     ) -> Self {
         let mut shelf = Self::default();
         let count = extras.len();
         let mut prompts = BTreeMap::new();
         for (upstream, protocol, extras) in extras {
-            let read = |kind, list: Vec<Value>| read_all(&upstream, kind, protocol, list);
+            let mut read = |kind, list| {
+                let mut entries = read_all(&upstream, kind, protocol, list);
+                hold(&mut entries, held, findings);
+                entries
+            };
             prompts.extend(read("name", extras.prompts));
             let (resources, templates) =
                 (read("uri", extras.resources), read("uriTemplate", extras.templates));
@@ -157,6 +162,20 @@ impl Shelf {
     }
 }
 
+/// Holds back what must be, and says so.
+fn hold(
+    entries: &mut BTreeMap<ItemKey, Entry>,
+    held: &mut BTreeMap<ItemKey, Finding>,
+    findings: &mut Vec<Finding>,
+) {
+    for (key, entry) in entries {
+        if let Some(finding) = held.remove(key) {
+            findings.push(finding.clone());
+            entry.hold(finding);
+        }
+    }
+}
+
 fn read_all(
     upstream: &UpstreamName,
     id: &str,
@@ -187,7 +206,7 @@ fn item(upstream: &UpstreamName, kind: ItemKind, name: &str, definition: &Value)
         name: name.to_owned(),
         title: text("title"),
         description: text("description").unwrap_or_default(),
-        input_schema,
+        input_schema: (&input_schema).into(),
         output_schema: None,
         version: "1".to_owned(),
         hints: Hints::default(),
@@ -238,7 +257,10 @@ mod tests {
             (UpstreamName::from_string(name), "mcp", extras)
         });
         let mut findings = Vec::new();
-        (Shelf::build(extras.collect(), Naming::Auto, &mut findings), findings)
+        (
+            Shelf::build(extras.collect(), Naming::Auto, &mut BTreeMap::new(), &mut findings),
+            findings,
+        )
     }
 
     #[test]

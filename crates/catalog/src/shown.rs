@@ -49,11 +49,14 @@ fn cut_dear_names(
     shown: &mut [String],
     findings: &mut Vec<Finding>,
 ) {
+    let is_dear = |name: &String| !tokens::fits(name, limits::NAME_TOKENS_MAX);
+    let dear: Vec<bool> = shown.iter().map(is_dear).collect();
+    if !dear.contains(&true) {
+        return;
+    }
     let mut taken: BTreeSet<String> = shown.iter().chain(wire).cloned().collect();
-    for ((key, wire), name) in keys.iter().zip(wire).zip(shown) {
-        if tokens::fits(name, limits::NAME_TOKENS_MAX) {
-            continue;
-        }
+    let rows = keys.iter().zip(wire).zip(shown).zip(dear);
+    for ((key, wire), name) in rows.filter_map(|(row, dear)| dear.then_some(row)) {
         let short = names::cut(wire, key, limits::CUT_NAME_CHARS_MAX, 8);
         if taken.insert(short.clone()) {
             findings.push(remark(

@@ -22,7 +22,9 @@ pub fn count_json(value: &Value) -> usize {
 /// Whether the text costs at most so many tokens. Short text is not tokenised at all: a token is
 /// at least a byte.
 pub(crate) fn fits(text: &str, tokens_max: usize) -> bool {
-    text.len() <= tokens_max || count(text) <= tokens_max
+    let vocabulary = bpe_openai::o200k_base();
+    text.len() <= tokens_max
+        || vocabulary.count_till_limit(&vocabulary.normalize(text), tokens_max).is_some()
 }
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ impl Gateway {
     pub fn input_schema(&self, caller: &Caller, name: &str) -> Option<Value> {
         let catalogue = self.catalogue();
         let tool = catalogue.resolve(name).filter(|tool| visible(self, caller, tool))?;
-        Some(tool.item.input_schema.clone())
+        Some(tool.item.input_schema.value())
     }
 
     fn note_seen(&self, caller: &Caller, run_id: Option<&str>, tool_id: &str) {

@@ -132,7 +132,7 @@ impl Gateway {
     /// Whether this caller may hear of a resource.
     pub fn may_hear(&self, caller: &Caller, uri: &str) -> bool {
         let found = self.catalogue().shelf().resource(uri);
-        found.is_some_and(|entry| visible(self, caller, &entry))
+        found.is_some_and(|entry| entry.quarantined().is_none() && visible(self, caller, &entry))
     }
 
     /// Whether a task is this caller's.
@@ -143,7 +143,7 @@ impl Gateway {
     fn read_permit(&self, caller: &Caller, uri: &str) -> Result<Permit, Fault> {
         let unknown = || Fault::new(Code::ResourceNotFound, "unknown resource").at(uri);
         let entry = self.catalogue().shelf().resource(uri).ok_or_else(unknown)?;
-        if !visible(self, caller, &entry) {
+        if entry.quarantined().is_some() || !visible(self, caller, &entry) {
             return Err(unknown());
         }
         let now = self.clock.now();

@@ -147,7 +147,7 @@ impl Gateway {
         if !self.passes_all() {
             return Vec::new();
         }
-        let seen = entries.iter().filter(|entry| allowed(entry));
+        let seen = entries.iter().filter(|entry| entry.quarantined().is_none() && allowed(entry));
         seen.map(|entry| shown(entry, what)).collect()
     }
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use catalog::Source;
-use catalog::drift::{Drift, review};
+use catalog::drift::{Drift, items, review};
 use model::{Fault, Finding, ItemKey, ItemKind, Pin, UpstreamName};
 
 use crate::gateway::Gateway;
 use crate::settings::DriftRule;
 
-/// What came of looking: tools to hold back, and upstreams that could not be looked at.
+/// What came of looking: what to hold back, and upstreams that could not be looked at.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    pub(crate) tools: BTreeMap<ItemKey, Finding>,
+    pub(crate) items: BTreeMap<ItemKey, Finding>,
     pub(crate) failures: Vec<(UpstreamName, Fault)>,
 }
 
@@ -38,13 +38,15 @@ pub(crate) async fn hold(gateway: &Gateway, sources: &mut Vec<Source>) -> Held {
         }
         let own: Vec<Pin> =
             pins.iter().filter(|pin| pin.upstream == source.upstream).cloned().collect();
-        let review = review(&source.upstream, &own, &source.definitions);
+        let listed = items(&source.definitions, &source.extras);
+        let review = review(&source.upstream, &own, &listed);
         keep.extend(review.keep);
-        for (tool, drift) in review.drifts {
-            tell(&source.upstream, &tool, &drift, rule);
+        for ((kind, name), drift) in review.drifts {
+            tell(&source.upstream, (kind, &name), &drift, rule);
             if rule == DriftRule::Hold && drift != Drift::Removed {
-                let finding = drift.finding(&tool);
-                held.tools.insert(key(&source.upstream, tool), finding);
+                let finding = drift.finding(&name);
+                let key = ItemKey { upstream: source.upstream.clone(), name, kind };
+                held.items.insert(key, finding);
             }
         }
     }
@@ -57,23 +59,20 @@ pub(crate) async fn hold(gateway: &Gateway, sources: &mut Vec<Source>) -> Held {
 /// Without pins nobody can say what changed: what must be held is left out whole.
 fn unchecked(gateway: &Gateway, sources: &mut Vec<Source>, fault: &Fault, held: &mut Held) {
     let must = |source: &Source| gateway.settings.drift.of(&source.upstream) == DriftRule::Hold;
-    tracing::error!(%fault, "accepted tool definitions cannot be compared");
+    tracing::error!(%fault, "accepted definitions cannot be compared");
     let failed = sources.iter().filter(|source| must(source));
     held.failures.extend(failed.map(|source| (source.upstream.clone(), fault.clone())));
     sources.retain(|source| !must(source));
 }
 
-fn key(upstream: &UpstreamName, name: String) -> ItemKey {
-    ItemKey { upstream: upstream.clone(), name, kind: ItemKind::Tool }
-}
-
-fn tell(upstream: &UpstreamName, tool: &str, drift: &Drift, rule: DriftRule) {
+fn tell(upstream: &UpstreamName, (kind, name): (ItemKind, &str), drift: &Drift, rule: DriftRule) {
     tracing::warn!(
         upstream.name = upstream.as_str(),
-        tool.name = model::fault::one_line(tool, 128),
+        item.kind = kind.as_str(),
+        item.name = model::fault::one_line(name, 128),
         drift = drift.as_str(),
         grade = %drift.grade(),
         held = rule == DriftRule::Hold && *drift != Drift::Removed,
-        "a tool differs from what was accepted; see `toolgate tools diff`"
+        "a definition differs from what was accepted; see `toolgate tools diff`"
     );
 }

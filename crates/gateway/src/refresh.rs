@@ -168,11 +168,10 @@ impl Gateway {
         Ok((differ, ttl))
     }
 
-    /// Lets tools go that were held back and have been accepted since.
+    /// Lets go what was held back and has been accepted since.
     pub async fn release_accepted(&self) -> Result<(), Fault> {
         let drifted = |finding: &Finding| finding.rule == DRIFT_RULE;
-        let catalogue = self.catalogue();
-        if !catalogue.entries().iter().any(|tool| tool.quarantined().is_some_and(drifted)) {
+        if !self.catalogue().held().any(drifted) {
             return Ok(());
         }
         let mut known = self.offers.0.lock().await;
@@ -221,7 +220,7 @@ impl Gateway {
         let held = pins::hold(self, &mut sources).await;
         known.pins_mark = self.store.pins_mark().await.unwrap_or_default();
         let former = self.catalogue();
-        let catalogue = former.rebuild_holding(generation, sources, self.naming, held.tools);
+        let catalogue = former.rebuild_holding(generation, sources, self.naming, held.items);
         let tools = catalogue.entries().len();
         let choice = choice(&self.settings, &catalogue);
         let current = Current { catalogue: Arc::new(catalogue), choice };

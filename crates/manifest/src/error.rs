@@ -20,6 +20,20 @@ pub enum ManifestError {
     OtherAdapter { at: String, stated: String, adapter_id: String },
 }
 
+impl ManifestError {
+    /// Where it is wrong; empty where only the whole can be named.
+    pub fn at(&self) -> &str {
+        match self {
+            Self::NotJson(_) => "",
+            Self::UnknownKey { at, .. }
+            | Self::Invalid { at, .. }
+            | Self::DuplicateCapability { at, .. }
+            | Self::ToolBoundTwice { at, .. }
+            | Self::OtherAdapter { at, .. } => at,
+        }
+    }
+}
+
 fn place(at: &str) -> String {
     if at.is_empty() { "the manifest".to_owned() } else { format!("`{at}`") }
 }

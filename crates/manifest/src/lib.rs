@@ -8,6 +8,7 @@ mod capability;
 mod constraint;
 mod error;
 mod grammar;
+mod lint;
 mod read;
 mod surface;
 mod transport;
@@ -18,6 +19,7 @@ pub use capability::{ActionRisk, CapLimits, Capability, DedupScope, Idempotency,
 pub use capability::{TaskSupport, risk};
 pub use constraint::{ArgConstraint, Pattern};
 pub use error::ManifestError;
+pub use lint::{Question, Remark, is_answered, lint};
 pub use read::{from_value, parse};
 pub use surface::{Consent, Elicitation, Observability, ParamRule, PromptRule, ResourceRule};
 pub use surface::{Review, Sampling, Sandbox, ServerIdentity, Signature, TraceContext};

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::grade::Effect;
 use crate::ids::{CapabilityId, UpstreamName};
+use crate::packed::Packed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,6 +28,12 @@ impl ItemKind {
             Self::Skill => "skill",
             Self::Internal => "internal",
         }
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Tool, Self::Resource, Self::Prompt, Self::Skill, Self::Internal];
+        all.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
@@ -134,9 +141,9 @@ pub struct Item {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     pub description: String,
-    pub input_schema: Value,
+    pub input_schema: Packed,
     /// `null` when the upstream gives none; never `{}` in its place.
-    pub output_schema: Option<Value>,
+    pub output_schema: Option<Packed>,
     pub version: String,
     pub hints: Hints,
     pub effect: EffectClaim,

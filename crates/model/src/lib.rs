@@ -20,6 +20,7 @@ pub mod ids;
 pub mod item;
 pub mod limits;
 pub mod method;
+pub mod packed;
 pub mod pin;
 pub mod principal;
 pub mod record;
@@ -47,6 +48,7 @@ pub use ids::{
 };
 pub use item::{EffectClaim, Finding, Hints, Item, ItemIds, ItemKey, ItemKind, Severity};
 pub use method::{Listed, Method, TaskVerb};
+pub use packed::Packed;
 pub use pin::Pin;
 pub use principal::{Caller, Grant, Principal, PrincipalKind};
 pub use record::{Record, RecordStatus};

@@ -163,7 +163,7 @@ fn items_and_cards() {
             name: "payments_issue_refund".to_owned(),
             title: Some("Issue Refund".to_owned()),
             description: "Issue a refund.".to_owned(),
-            input_schema: json!({"type": "object"}),
+            input_schema: (&json!({"type": "object"})).into(),
             output_schema: None,
             version: "1".to_owned(),
             hints: Hints {

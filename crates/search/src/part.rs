@@ -4,16 +4,16 @@
 //! against fixed ones, not against a catalogue's averages. So a part that did not change can stand
 //! in the next index as it is, and a hidden document has no influence on another's share.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::doc::{Doc, FIELDS, head};
 use crate::embed::{Vectors, embed};
+use crate::lexicon::Lexicon;
 use crate::limits;
 use crate::names::{Name, names_of};
 use crate::rank::at;
 use crate::table::Table;
-use crate::words::{each_word, is_filler, lower_parts, spaced, stem};
+use crate::words::{each_word, lower_parts, spaced};
 
 /// Documents read once, to be put into an index together with others.
 #[derive(Debug)]
@@ -59,14 +59,20 @@ const EARNED_STEPS: f32 = 65_535.0;
 
 impl Part {
     pub fn build(docs: &[Doc<'_>]) -> Self {
+        Self::build_with(&mut Lexicon::default(), docs)
+    }
+
+    /// The same, with words that other parts had folded already.
+    pub fn build_with(lexicon: &mut Lexicon, docs: &[Doc<'_>]) -> Self {
         let table = Table::builtin();
         let mut vectors = Vectors::new(table.dims(), docs.len());
-        let (mut shelf, mut names) = (Shelf::default(), Vec::new());
+        let (mut shelf, mut names) = (Shelf::new(lexicon), Vec::new());
         for (number, doc) in (0_u32..).zip(docs) {
             vectors.push(&meaning(&table, doc));
             shelf.put(number, doc);
-            names.extend(names_of(number, doc));
+            names_of(number, doc, &mut names);
         }
+        names.shrink_to_fit();
         let labels = docs.iter().map(|doc| label(&mut shelf, doc)).collect();
         let (stems, postings) = shelf.flat();
         Self { labels, vectors, names, stems, postings }
@@ -112,34 +118,31 @@ impl Posting {
     }
 }
 
-/// The inverted index while it grows.
-#[derive(Default)]
-struct Shelf {
-    /// Words as written.
-    surfaces: HashMap<Box<str>, Surface>,
-    terms: HashMap<Arc<str>, u32>,
-    stems: Vec<Arc<str>>,
+/// The inverted index of one part while it grows.
+struct Shelf<'l> {
+    lexicon: &'l mut Lexicon,
+    /// Terms of the lexicon that stand here, in the order of `postings`.
+    held: Vec<u32>,
     postings: Vec<Vec<Posting>>,
-    /// Per term: its place among the counts of the document at hand, which is only good if that
-    /// term stands there.
+    /// Per posting list: its place among the counts of the document at hand, which is only good if
+    /// that list stands there.
     places: Vec<usize>,
     counts: Vec<(u32, [f32; FIELDS])>,
 }
 
-#[derive(Clone, Copy)]
-struct Surface {
-    term: u32,
-    is_filler: bool,
-}
+impl<'l> Shelf<'l> {
+    fn new(lexicon: &'l mut Lexicon) -> Self {
+        let (held, postings, places) = (Vec::new(), Vec::new(), Vec::new());
+        Self { lexicon, held, postings, places, counts: Vec::new() }
+    }
 
-impl Shelf {
     fn put(&mut self, number: u32, doc: &Doc<'_>) {
         self.counts.clear();
         let mut lengths = [0; FIELDS];
         for (field, (texts, length)) in doc.fields().iter().zip(&mut lengths).enumerate() {
             for text in texts {
                 each_word(text, &mut |word| {
-                    let surface = self.surface(word);
+                    let surface = self.lexicon.surface(word);
                     if !surface.is_filler {
                         *length += 1;
                         self.count(surface.term, field);
@@ -147,19 +150,20 @@ impl Shelf {
                 });
             }
         }
-        for (term, counts) in &self.counts {
+        for (list, counts) in &self.counts {
             let posting = Posting::new(number, counts, &lengths);
-            if let Some(postings) = self.postings.get_mut(at(*term)) {
+            if let Some(postings) = self.postings.get_mut(at(*list)) {
                 postings.push(posting);
             }
         }
     }
 
     fn count(&mut self, term: u32, field: usize) {
-        let Some(place) = self.places.get_mut(at(term)) else { return };
-        if self.counts.get(*place).is_none_or(|(other, _)| *other != term) {
+        let list = self.list_of(term);
+        let Some(place) = self.places.get_mut(at(list)) else { return };
+        if self.counts.get(*place).is_none_or(|(other, _)| *other != list) {
             *place = self.counts.len();
-            self.counts.push((term, [0.0; FIELDS]));
+            self.counts.push((list, [0.0; FIELDS]));
         }
         let counts = self.counts.get_mut(*place);
         if let Some(count) = counts.and_then(|(_, counts)| counts.get_mut(field)) {
@@ -167,37 +171,26 @@ impl Shelf {
         }
     }
 
-    fn surface(&mut self, word: &str) -> Surface {
-        if let Some(known) = self.surfaces.get(word) {
-            return *known;
+    fn list_of(&mut self, term: u32) -> u32 {
+        let next = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
+        let list = self.lexicon.list_of(term, next);
+        if list == next {
+            self.held.push(term);
+            self.postings.push(Vec::new());
+            self.places.push(0);
         }
-        let surface = Surface { term: self.term(&stem(word)), is_filler: is_filler(word) };
-        self.surfaces.insert(word.into(), surface);
-        surface
+        list
     }
 
-    fn term(&mut self, stem: &str) -> u32 {
-        if let Some(term) = self.terms.get(stem) {
-            return *term;
-        }
-        let term = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
-        let stem: Arc<str> = stem.into();
-        self.postings.push(Vec::new());
-        self.places.push(0);
-        self.stems.push(Arc::clone(&stem));
-        self.terms.insert(stem, term);
-        term
-    }
-
-    /// Words that only fillers fold to are left out.
     fn flat(self) -> (Vec<(Arc<str>, usize)>, Vec<Posting>) {
         let mut all = Vec::with_capacity(self.postings.iter().map(Vec::len).sum());
-        let held = self.stems.into_iter().zip(self.postings).filter(|(_, held)| !held.is_empty());
-        let stems = held.map(|(stem, postings)| {
+        let mut stems = Vec::with_capacity(self.held.len());
+        for (term, postings) in self.held.iter().zip(self.postings) {
             all.extend(postings);
-            (stem, all.len())
-        });
-        (stems.collect(), all)
+            stems.extend(self.lexicon.stem(*term).map(|stem| (stem, all.len())));
+        }
+        self.lexicon.forget_lists(&self.held);
+        (stems, all)
     }
 }
 
@@ -214,9 +207,9 @@ fn meaning(table: &Table, doc: &Doc<'_>) -> Vec<f32> {
     embed(table, texts.into_iter())
 }
 
-fn label(shelf: &mut Shelf, doc: &Doc<'_>) -> Label {
+fn label(shelf: &mut Shelf<'_>, doc: &Doc<'_>) -> Label {
     let mut name_words: Vec<u32> =
-        lower_parts(doc.name).map(|word| shelf.surface(&word).term).collect();
+        lower_parts(doc.name).map(|word| shelf.lexicon.surface(&word).term).collect();
     name_words.sort_unstable();
     name_words.dedup();
     Label {

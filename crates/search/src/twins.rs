@@ -44,14 +44,15 @@ impl Index {
         };
         let mut lines = Vec::new();
         if one.namespace != other.namespace {
-            lines.push(format!("namespace `{}` instead of `{}`", other.namespace, one.namespace));
-        }
-        if one.name != other.name {
-            lines.push(format!("name `{}` instead of `{}`", other.name, one.name));
+            lines.push(format!("namespace `{}`", other.namespace));
         }
         lines.extend(only("takes also", other, one));
         lines.extend(only("lacks", one, other));
-        if lines.is_empty() { "in wording only".to_owned() } else { lines.join("; ") }
+        match (lines.is_empty(), one.name == other.name) {
+            (false, _) => lines.join("; "),
+            (true, true) => "they differ in wording only".to_owned(),
+            (true, false) => "they differ in name only".to_owned(),
+        }
     }
 }
 
@@ -80,7 +81,7 @@ mod tests {
         let other = Doc { name: "send_mail", description: "Send a mail.", ..Doc::default() };
         let index = Index::build(&[doc("home", &["path"]), doc("work", &["path", "tail"]), other]);
         let hits: Vec<Hit> = (0..3).map(|doc| Hit { doc, score: 1.0 }).collect();
-        let differs = "namespace `work` instead of `home`; takes also `tail`".to_owned();
+        let differs = "namespace `work`; takes also `tail`".to_owned();
         assert_eq!(index.twins(&hits), [Twin { doc: 1, of: 0, differs }]);
     }
 }

@@ -1,17 +1,18 @@
-//! Tool definitions as accepted. Whether a change matters is the catalogue's knowledge.
+//! Definitions of tools, prompts and resources as accepted. Whether a change matters is the catalogue's knowledge.
 
-use model::{Fault, Pin, Timestamp, UpstreamName};
+use model::{Fault, ItemKind, Pin, Timestamp, UpstreamName};
 
 use crate::database::{Connection, broken};
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
 
 impl Store {
-    /// Every pin, by upstream and tool.
+    /// Every pin, by upstream, kind and name.
     pub async fn pins(&self) -> Result<Vec<Pin>, Fault> {
         let mut reader = self.reader().await?;
         let rows: Vec<Row> = sqlx::query_as(
-            "SELECT upstream, tool, hash, definition, gone FROM pins ORDER BY upstream, tool",
+            "SELECT upstream, kind, name, hash, definition, gone FROM pins \
+             ORDER BY upstream, kind, name",
         )
         .fetch_all(&mut *reader)
         .await
@@ -33,13 +34,13 @@ impl Store {
         if pins.is_empty() { Ok(()) } else { self.write(Keeping(pins)).await }
     }
 
-    /// Forgets tools that are not missed any longer. A pin that is not there is no mistake.
+    /// Forgets what is not missed any longer. A pin that is not there is no mistake.
     pub async fn drop_pins(
         &self,
         upstream: &UpstreamName,
-        tools: Vec<String>,
+        gone: Vec<(ItemKind, String)>,
     ) -> Result<(), Fault> {
-        self.write(Dropping { upstream: upstream.clone(), tools }).await
+        self.write(Dropping { upstream: upstream.clone(), gone }).await
     }
 }
 
@@ -47,19 +48,20 @@ struct Keeping(Vec<Pin>);
 
 impl Write for Keeping {
     type Done = ();
-    const UNWRITTEN: &'static str = "the accepted tool definitions could not be kept";
+    const UNWRITTEN: &'static str = "the accepted definitions could not be kept";
 
     async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
         for pin in &self.0 {
             sqlx::query(
-                "INSERT INTO pins (upstream, tool, hash, definition, gone, pinned_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6) \
-                 ON CONFLICT (upstream, tool) DO UPDATE SET hash = excluded.hash, \
+                "INSERT INTO pins (upstream, kind, name, hash, definition, gone, pinned_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                 ON CONFLICT (upstream, kind, name) DO UPDATE SET hash = excluded.hash, \
                  definition = excluded.definition, gone = excluded.gone, \
                  pinned_at = excluded.pinned_at",
             )
             .bind(pin.upstream.as_str())
-            .bind(&pin.tool)
+            .bind(pin.kind.as_str())
+            .bind(&pin.name)
             .bind(&pin.hash)
             .bind(pin.definition.to_string())
             .bind(i64::from(pin.gone))
@@ -73,18 +75,19 @@ impl Write for Keeping {
 
 struct Dropping {
     upstream: UpstreamName,
-    tools: Vec<String>,
+    gone: Vec<(ItemKind, String)>,
 }
 
 impl Write for Dropping {
     type Done = ();
-    const UNWRITTEN: &'static str = "tool definitions could not be forgotten";
+    const UNWRITTEN: &'static str = "definitions could not be forgotten";
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
-        for tool in &self.tools {
-            sqlx::query("DELETE FROM pins WHERE upstream = $1 AND tool = $2")
+        for (kind, name) in &self.gone {
+            sqlx::query("DELETE FROM pins WHERE upstream = $1 AND kind = $2 AND name = $3")
                 .bind(self.upstream.as_str())
-                .bind(tool)
+                .bind(kind.as_str())
+                .bind(name)
                 .execute(&mut *connection)
                 .await?;
         }
@@ -95,7 +98,8 @@ impl Write for Dropping {
 #[derive(sqlx::FromRow)]
 struct Row {
     upstream: String,
-    tool: String,
+    kind: String,
+    name: String,
     hash: String,
     definition: String,
     gone: i64,
@@ -103,11 +107,15 @@ struct Row {
 
 impl Row {
     fn pin(self) -> Result<Pin, Fault> {
+        let unreadable = |why: String| Fault::internal(format!("pin of `{}`: {why}", self.name));
         let definition = serde_json::from_str(&self.definition)
-            .map_err(|error| Fault::internal(format!("pin of `{}`: {error}", self.tool)))?;
+            .map_err(|error| unreadable(error.to_string()))?;
+        let kind = ItemKind::named(&self.kind)
+            .ok_or_else(|| unreadable(format!("`{}` is no kind", self.kind)))?;
         Ok(Pin {
             upstream: UpstreamName::from_string(self.upstream),
-            tool: self.tool,
+            kind,
+            name: self.name,
             hash: self.hash,
             definition,
             gone: self.gone != 0,

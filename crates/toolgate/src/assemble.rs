@@ -4,6 +4,7 @@ pub(crate) mod archive;
 mod connect;
 pub(crate) mod doctor;
 pub(crate) mod governing;
+pub(crate) mod hardening;
 mod keeping;
 mod known;
 mod meanings;
@@ -20,15 +21,15 @@ use std::time::Duration;
 
 use auth::Doorkeeper;
 use catalog::menu::{Also, Doors};
-use catalog::{Catalogue, Source};
+use catalog::{Catalogue, Extras, Source};
 use gateway::{DriftRule, DriftRules, Gateway, Meaning, Parts, Refreshed, Settings};
 use manifest::AdapterManifest;
 use model::{Clock, Generation, UpstreamName};
 use serde_json::Value;
 use store::{InstanceLock, LockError, Store};
 use tokio_util::task::AbortOnDropHandle;
-use upstream::Upstreams;
 use upstream::stdio::Guard;
+use upstream::{Offer, Upstreams};
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
@@ -131,7 +132,7 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
                 manifest: sources.manifests.get(&name).map(Arc::clone),
                 upstream: name,
                 definitions: offer.tools,
-                extras: catalog::Extras::default(),
+                extras: Extras::default(),
             }),
         }
     }
@@ -156,14 +157,21 @@ pub async fn meaning(config: &Config, catalogue: &Catalogue) -> Meaning {
     meaning
 }
 
+/// The tools of an upstream, and what it offers beside them.
+pub type Listed = (Vec<Value>, Extras);
+
 /// What every upstream lists now, untouched. One that does not answer ends it: nobody can say what
 /// differs.
-pub async fn listed(config: &Config) -> Result<BTreeMap<UpstreamName, Vec<Value>>, CliError> {
+pub async fn listed(config: &Config) -> Result<BTreeMap<UpstreamName, Listed>, CliError> {
     let sources = sources(config, None, config.profile(Transport::Stdio))?;
     let lists = sources.upstreams.list().await;
     sources.upstreams.close().await;
     let each = lists.into_iter().map(|(name, list)| match list {
-        Ok(offer) => Ok((name, offer.tools)),
+        Ok(offer) => {
+            let Offer { tools, resources, templates, prompts, .. } = offer;
+            let extras = Extras { resources, templates, prompts, ..Extras::default() };
+            Ok((name, (tools, extras)))
+        }
         Err(fault) => {
             let message = format!("upstream `{name}`: {}", fault.message);
             Err(CliError::new(Exit::Unavailable, message))

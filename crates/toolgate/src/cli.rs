@@ -21,6 +21,7 @@ mod doctor;
 mod drift;
 mod evidence;
 mod init;
+mod manifest;
 mod policy;
 mod records;
 mod replay;
@@ -91,7 +92,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), CliError> {
         Command::Approvals { command } => approvals::run(context, command),
         Command::Policy { command } => policy::run(context, &command),
         Command::Config { command } => config::run(context, command),
-        Command::Doctor => doctor::run(context),
+        Command::Manifest { command } => manifest::run(context, &command),
+        Command::Doctor(args) => doctor::run(context, args),
         Command::Session { command } => session::run(context, &command),
         Command::Demo(args) => demo::run(context, &args),
         Command::Init(args) => init::run(context, &args),

@@ -10,6 +10,7 @@ mod choices;
 mod deserialize;
 mod fit;
 mod json;
+mod manifest;
 mod mcp_json;
 mod node;
 mod overrides;
@@ -48,6 +49,7 @@ pub use text::{ConfigPath, Hidden, Text};
 pub use tree::{CATALOG_UPSTREAM, Config, HTTP_PORT_DEFAULT, SSE_PORT_DEFAULT};
 pub use upstream::{OutputRules, Protocol, StubTools, Target, Upstream};
 
+pub(crate) use self::manifest::ManifestFile;
 pub(crate) use check::files;
 
 use node::{Data, Node};

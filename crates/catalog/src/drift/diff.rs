@@ -53,7 +53,7 @@ pub fn diff(before: &Value, after: &Value) -> Vec<Change> {
 /// What the keys of an object mean.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Realm {
-    /// Keys of a tool definition.
+    /// Keys of the definition of a tool, prompt or resource.
     Definition,
     /// Keywords of JSON Schema.
     Schema,
@@ -95,7 +95,7 @@ impl Place {
 fn in_definition(key: &str) -> Realm {
     match key {
         "inputSchema" | "outputSchema" => Realm::Schema,
-        "name" => Realm::Other(Grade::Contract),
+        "name" | "uri" | "uriTemplate" | "arguments" => Realm::Other(Grade::Contract),
         "description" | "title" | "icons" => Realm::Other(Grade::Prose),
         _ => Realm::Other(Grade::Possible),
     }

@@ -26,21 +26,32 @@ fn upstream() -> UpstreamName {
     UpstreamName::from_string("u")
 }
 
+fn tools(definitions: &[Value]) -> Vec<(ItemKind, &Value)> {
+    definitions.iter().map(|definition| (ItemKind::Tool, definition)).collect()
+}
+
+fn tool(name: &str) -> Name {
+    (ItemKind::Tool, name.to_owned())
+}
+
+fn look(pins: &[Pin], definitions: &[Value]) -> Review {
+    review(&upstream(), pins, &tools(definitions))
+}
+
 fn pins(definitions: &[Value]) -> Vec<Pin> {
-    review(&upstream(), &[], definitions).keep
+    look(&[], definitions).keep
 }
 
 fn drift_of(before: &Value, after: &Value) -> Option<Drift> {
-    let review =
-        review(&upstream(), &pins(std::slice::from_ref(before)), std::slice::from_ref(after));
+    let review = look(&pins(std::slice::from_ref(before)), std::slice::from_ref(after));
     review.drifts.into_values().next()
 }
 
 #[test]
 fn the_first_sight_is_the_baseline() {
-    let review = review(&upstream(), &[], &[definition(), json!({"name": "b"}), json!(7)]);
+    let review = look(&[], &[definition(), json!({"name": "b"}), json!(7)]);
     assert_eq!(review.drifts, BTreeMap::new());
-    let kept: Vec<&str> = review.keep.iter().map(|pin| pin.tool.as_str()).collect();
+    let kept: Vec<&str> = review.keep.iter().map(|pin| pin.name.as_str()).collect();
     assert_eq!(kept, ["b", "search"]);
 }
 
@@ -77,16 +88,34 @@ fn a_new_optional_parameter_is_possibly_breaking_and_a_lost_one_is_a_contract_ch
 fn coming_going_and_coming_back_are_noticed() {
     let (a, b) = (json!({"name": "a"}), json!({"name": "b"}));
     let first = pins(std::slice::from_ref(&a));
-    let added = review(&upstream(), &first, &[a.clone(), b.clone()]);
-    assert_eq!(added.drifts, BTreeMap::from([("b".to_owned(), Drift::Added)]));
+    let added = look(&first, &[a.clone(), b.clone()]);
+    assert_eq!(added.drifts, BTreeMap::from([(tool("b"), Drift::Added)]));
 
-    let gone = review(&upstream(), &first, std::slice::from_ref(&b));
-    assert_eq!(gone.drifts["a"], Drift::Removed);
+    let gone = look(&first, std::slice::from_ref(&b));
+    assert_eq!(gone.drifts[&tool("a")], Drift::Removed);
     assert_eq!(gone.keep, [Pin { gone: true, ..first[0].clone() }]);
 
-    let back = review(&upstream(), &gone.keep, std::slice::from_ref(&a));
-    assert_eq!(back.drifts["a"], Drift::Returned(Vec::new()));
-    assert_eq!(back.drifts["a"].grade(), Grade::Possible);
+    let back = look(&gone.keep, std::slice::from_ref(&a));
+    assert_eq!(back.drifts[&tool("a")], Drift::Returned(Vec::new()));
+    assert_eq!(back.drifts[&tool("a")].grade(), Grade::Possible);
+}
+
+#[test]
+fn prompts_and_resources_are_held_against_pins_of_their_own() {
+    let extras = |about: &str| Extras {
+        prompts: vec![json!({"name": "a", "description": about})],
+        resources: vec![json!({"uri": "x://1", "name": "a", "description": about})],
+        templates: vec![json!({"uriTemplate": "x://{id}", "name": "a"})],
+        ..Extras::default()
+    };
+    let (tool_a, before, after) = ([json!({"name": "a"})], extras("old"), extras("new"));
+    let first = review(&upstream(), &[], &items(&tool_a, &before)).keep;
+    assert_eq!(first.len(), 4);
+    assert_eq!(review(&upstream(), &first, &items(&tool_a, &before)), Review::default());
+    let drifted = review(&upstream(), &first, &items(&tool_a, &after)).drifts;
+    let names: Vec<Name> = drifted.into_keys().collect();
+    let of = |kind, name: &str| (kind, name.to_owned());
+    assert_eq!(names, [of(ItemKind::Resource, "x://1"), of(ItemKind::Prompt, "a")]);
 }
 
 /// All places of a value that are leaves.

@@ -58,8 +58,7 @@ fn own_use_decides_between_equals() {
 #[test]
 fn near_duplicates_are_told_apart_in_one_line() {
     let found = catalogue().find("read a file", &Look::new(5, &everyone));
-    let line = "`mcp__home__read_file` is much like `mcp__work__read_file`: \
-                namespace `home` instead of `work`";
+    let line = "much like mcp__work__read_file: mcp__home__read_file; namespace `home`";
     assert_eq!(found.alike, [line]);
 }
 

@@ -27,7 +27,7 @@ fn the_seed_tool_becomes_this_item() {
 #[test]
 fn an_output_schema_is_kept_verbatim_or_null() {
     let mut definition: Value = serde_json::from_str(SEARCH).unwrap();
-    assert_eq!(ingest(&definition).output_schema, definition.get("outputSchema").cloned());
+    assert_eq!(ingest(&definition).output_schema, definition.get("outputSchema").map(Packed::from));
     definition.as_object_mut().unwrap().remove("outputSchema");
     let item = ingest(&definition);
     assert_eq!(item.output_schema, None);
@@ -39,8 +39,9 @@ fn an_output_schema_is_kept_verbatim_or_null() {
 fn an_input_schema_keeps_defaults_and_types() {
     let definition: Value = serde_json::from_str(SEARCH).unwrap();
     let item = ingest(&definition);
-    assert_eq!(item.input_schema, definition["inputSchema"]);
-    assert_eq!(item.input_schema["properties"]["limit"], json!({"type": "integer", "default": 10}));
+    let schema = item.input_schema.value();
+    assert_eq!(schema, definition["inputSchema"]);
+    assert_eq!(schema["properties"]["limit"], json!({"type": "integer", "default": 10}));
 }
 
 /// CO-108.

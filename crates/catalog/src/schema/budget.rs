@@ -5,7 +5,6 @@
 //! validator cuts those itself. What cannot be followed is refused, so nothing escapes the count.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 
 use model::fault::one_line;
 use serde_json::{Map, Value};
@@ -14,9 +13,6 @@ use super::SchemaError;
 use crate::limits;
 
 pub(super) fn check(schema: &Value, dialect: &str) -> Result<(), SchemaError> {
-    if bytes(schema) > limits::SCHEMA_BYTES_MAX {
-        return Err(SchemaError::TooLarge);
-    }
     let id_key = if dialect.contains("draft-04") { "id" } else { "$id" };
     let mut tally = Tally {
         id_key,
@@ -196,11 +192,12 @@ fn children(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     ];
     let schemas = fields.iter().filter(|(key, _)| !DATA.contains(&key.as_str()));
     schemas
-        .flat_map(|(key, value)| match value {
-            Value::Object(map) if MAPS.contains(&key.as_str()) => map.values().collect(),
-            Value::Object(_) => vec![value],
-            Value::Array(list) => list.iter().collect(),
-            _ => Vec::new(),
+        .flat_map(|(key, value)| {
+            let is_map = MAPS.contains(&key.as_str());
+            let map = value.as_object().filter(|_| is_map).into_iter().flat_map(Map::values);
+            let list = value.as_array().into_iter().flatten();
+            let itself = value.is_object().then_some(value).filter(|_| !is_map);
+            map.chain(list).chain(itself)
         })
         .filter(|child| child.is_object())
 }
@@ -220,23 +217,4 @@ fn percent_decoded(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&decoded).into_owned()
-}
-
-fn bytes(value: &Value) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
-        fn write(&mut self, part: &[u8]) -> io::Result<usize> {
-            self.0 += part.len();
-            Ok(part.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    match serde_json::to_writer(&mut count, value) {
-        Ok(()) => count.0,
-        Err(_) => usize::MAX,
-    }
 }

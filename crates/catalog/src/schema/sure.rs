@@ -3,6 +3,8 @@
 //! Only keywords are taken whose right use can be seen at a glance. What is not among them is no
 //! worse; it is compiled at once, and then nothing needs to be guessed.
 
+mod pattern;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
@@ -36,6 +38,7 @@ fn sure_object(fields: &Map<String, Value>, root: &Map<String, Value>, is_root: 
             .as_array()
             .is_some_and(|list| !list.is_empty() && list.iter().all(|each| sure(each, root))),
         "required" => distinct_texts(value),
+        "pattern" => value.as_str().is_some_and(pattern::is_sure),
         "title" | "description" | "$comment" | "format" => value.is_string(),
         "enum" => value.as_array().is_some_and(|list| !list.is_empty()),
         "examples" => value.is_array(),
@@ -100,7 +103,8 @@ mod tests {
         check(json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": ["string", "null"]}}}), true);
         check(json!({"$ref": "#/$defs/b", "$defs": {"a": true}}), false);
         check(json!({"$ref": "#/$defs/a/b", "$defs": {"a": true}}), false);
-        check(json!({"properties": {"a": {"pattern": "^a$"}}}), false);
+        check(json!({"properties": {"a": {"pattern": "^a$"}}}), true);
+        check(json!({"properties": {"a": {"pattern": "^(?!a)"}}}), false);
         check(json!({"type": "text"}), false);
         check(json!({"type": []}), false);
         check(json!({"required": ["a", "a"]}), false);

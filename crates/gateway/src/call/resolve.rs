@@ -39,7 +39,8 @@ pub(super) fn resolve(
         Some(finding) => {
             let drifted = finding.rule == catalog::drift::DRIFT_RULE;
             let code = if drifted { Code::CatalogueDrift } else { Code::SchemaInvalid };
-            let message = format!("this tool is held back: {}", finding.message);
+            let message =
+                format!("this {} is held back: {}", tool.item.kind.as_str(), finding.message);
             Err(Fault::new(code, message).at(&tool.shown_name))
         }
     }

@@ -1,12 +1,12 @@
 //! Pins: what was accepted is called, what departs from it is held (CO-56, CO-99, A2).
 
-use catalog::Mode;
-use catalog::drift::pins_of;
-use model::{Code, UpstreamName};
+use catalog::drift::{items, pins_of};
+use catalog::{Extras, Mode};
+use model::{Code, ItemKind, Listed, Method, UpstreamName};
 use serde_json::json;
 use toolgate_gateway::{DriftRule, DriftRules, Settings};
 
-use crate::world::{World, tool};
+use crate::world::{World, alice, tool};
 
 fn rule(otherwise: DriftRule) -> impl FnOnce(&mut Settings) {
     move |settings| {
@@ -34,7 +34,7 @@ async fn a_changed_tool_is_held_until_it_is_accepted() {
     assert_eq!(code(&world, "b").await, None);
     assert_eq!(world.shelf.calls(), 1);
 
-    let accepted = pins_of(&UpstreamName::from_string("shelf"), &now);
+    let accepted = pins_of(&shelf(), &items(&now, &Extras::default()));
     world.store.keep_pins(accepted.into_values().collect()).await.unwrap();
     Box::pin(world.gateway.release_accepted()).await.unwrap();
     assert_eq!(world.names(), ["a", "b", "c"]);
@@ -50,6 +50,37 @@ async fn a_tool_that_went_and_came_back_is_held() {
     world.refresh().await;
     assert_eq!(world.names(), ["b"]);
     assert_eq!(code(&world, "a").await, Some(Code::CatalogueDrift));
+}
+
+#[tokio::test]
+async fn a_changed_prompt_or_resource_is_held_until_it_is_accepted() {
+    let world = World::new(vec![tool("a")], rule(DriftRule::Hold)).await;
+    let prompt = |about: &str| json!({"name": "greet", "description": about});
+    let note = |about: &str| json!({"uri": "note://1", "name": "one", "description": about});
+    world.shelf.put_beside(vec![prompt("old")], vec![note("old")]);
+    world.store.drop_pins(&shelf(), vec![(ItemKind::Tool, "a".to_owned())]).await.unwrap();
+    world.refresh().await;
+    let count = |what| world.gateway.list(&alice(), what, None).unwrap().items().count();
+    assert_eq!((count(Listed::Prompts), count(Listed::Resources)), (1, 1));
+
+    world.shelf.put_beside(vec![prompt("new")], vec![note("new")]);
+    world.refresh().await;
+    assert_eq!((count(Listed::Prompts), count(Listed::Resources)), (0, 0));
+    let drifted = Some(Code::CatalogueDrift);
+    assert_eq!(world.ask(Method::GetPrompt, "greet").await, drifted);
+    assert_eq!(world.ask(Method::ReadResource, "note://1").await, drifted);
+    assert_eq!(code(&world, "a").await, None);
+
+    let extras =
+        Extras { prompts: vec![prompt("new")], resources: vec![note("new")], ..Extras::default() };
+    let accepted = pins_of(&shelf(), &items(&[], &extras));
+    world.store.keep_pins(accepted.into_values().collect()).await.unwrap();
+    world.refresh().await;
+    assert_eq!((count(Listed::Prompts), count(Listed::Resources)), (1, 1));
+}
+
+fn shelf() -> UpstreamName {
+    UpstreamName::from_string("shelf")
 }
 
 #[tokio::test]

@@ -6,24 +6,30 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use catalog::Naming;
-use model::{Answer, Caller, Clock, Fault, Principal, Timestamp, UpstreamName};
+use model::{Answer, Caller, Clock, Code, Fault, Method, Principal, Timestamp, UpstreamName};
 use policy::{Permit, Rules};
 use serde_json::{Value, json};
 use store::{Config, Store};
 use tempfile::TempDir;
 use toolgate_gateway::{CallRequest, Done, Gateway, Parts, Settings, Via, Watch};
-use upstream::{Connector, Errand, Member, Upstreams};
+use upstream::{Connector, Errand, Member, Offer, Upstreams};
 
 /// An upstream with tools that answer `done`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shelf {
-    list: Arc<Mutex<Vec<Value>>>,
+    offer: Arc<Mutex<Offer>>,
     calls: Arc<AtomicUsize>,
 }
 
 impl Shelf {
     pub(crate) fn put(&self, list: Vec<Value>) {
-        *self.list.lock().unwrap() = list;
+        self.offer.lock().unwrap().tools = list;
+    }
+
+    /// What it has beside tools.
+    pub(crate) fn put_beside(&self, prompts: Vec<Value>, resources: Vec<Value>) {
+        let mut offer = self.offer.lock().unwrap();
+        (offer.prompts, offer.resources) = (prompts, resources);
     }
 
     pub(crate) fn calls(&self) -> usize {
@@ -38,7 +44,11 @@ impl Connector for Shelf {
     }
 
     async fn list(&self) -> Result<Vec<Value>, Fault> {
-        Ok(self.list.lock().unwrap().clone())
+        Ok(self.offer.lock().unwrap().tools.clone())
+    }
+
+    async fn offer(&self) -> Result<Offer, Fault> {
+        Ok(self.offer.lock().unwrap().clone())
     }
 
     async fn call(&self, _permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
@@ -89,6 +99,13 @@ impl World {
     pub(crate) async fn execute(&self, tool: &str, args: Value) -> Done {
         let request = CallRequest { via: Via::Argument, ..CallRequest::new(alice(), tool, args) };
         Box::pin(self.gateway.call(request, Watch::default())).await
+    }
+
+    /// The fault of a request that is no call of a tool.
+    pub(crate) async fn ask(&self, method: Method, name: &str) -> Option<Code> {
+        let request = CallRequest { method, ..CallRequest::new(alice(), name, Value::Null) };
+        let done = Box::pin(self.gateway.call(request, Watch::default())).await;
+        done.fault.map(|fault| fault.code)
     }
 
     pub(crate) fn names(&self) -> Vec<String> {

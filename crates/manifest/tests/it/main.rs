@@ -8,6 +8,7 @@
 )]
 
 mod arguments;
+mod lint;
 mod load;
 mod refuse;
 

@@ -30,7 +30,7 @@ fn item(name: &str) -> Item {
         name: name.to_owned(),
         title: None,
         description: String::new(),
-        input_schema: json!({}),
+        input_schema: (&json!({})).into(),
         output_schema: None,
         version: "1".to_owned(),
         hints: Hints::default(),

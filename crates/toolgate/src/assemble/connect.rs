@@ -19,7 +19,7 @@ use upstream::{Connector, Egress, Filter, Member};
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{ConfigPath, Protocol, StubTools, Target, Text, Upstream};
+use crate::config::{ConfigPath, ManifestFile, Protocol, StubTools, Target, Text, Upstream};
 
 /// The demo upstream's state, beside the records.
 const DEMO_FILE: &str = "demo.json";
@@ -59,7 +59,8 @@ pub(super) fn manifest(upstream: &Upstream) -> Result<Option<AdapterManifest>, C
         (None, Target::Demo) => ("the demo's manifest", Demo::manifest().to_owned()),
         (None, _) => return Ok(None),
     };
-    manifest::parse(&text).map(Some).map_err(|error| wrong(format!("{shown}: {error}")))
+    let read = ManifestFile::read(shown, &text).map_err(|problem| wrong(problem.to_string()))?;
+    Ok(Some(read.manifest))
 }
 
 /// The text of a file the configuration names.

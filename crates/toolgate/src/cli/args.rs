@@ -12,9 +12,11 @@ use super::completions::CompletionsArgs;
 use super::config::ConfigCommand;
 use super::cost::CostArgs;
 use super::demo::DemoArgs;
+use super::doctor::DoctorArgs;
 use super::evidence::EvidenceCommand;
 use super::exit;
 use super::init::InitArgs;
+use super::manifest::ManifestCommand;
 use super::policy::PolicyCommand;
 use super::records::RecordsCommand;
 use super::replay::ReplayArgs;
@@ -111,8 +113,13 @@ pub enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Check adapter manifests, or draft one
+    Manifest {
+        #[command(subcommand)]
+        command: ManifestCommand,
+    },
     /// Try every upstream, and show what it says and what is wrong with it
-    Doctor,
+    Doctor(DoctorArgs),
     /// Load a recorded session, or make a brief of it
     Session {
         #[command(subcommand)]

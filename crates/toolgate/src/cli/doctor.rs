@@ -1,14 +1,28 @@
-//! `toolgate doctor`: tries every upstream, and shows what it says and what is wrong with it.
+//! `toolgate doctor`: tries every upstream, and shows what it says and what is wrong with it; or
+//! shows what is left to do before others may depend on the gate.
+
+use clap::Args;
 
 use super::context::Context;
 use super::error::CliError;
 use super::exit::Exit;
 use crate::assemble::doctor::{self, Finding};
 use crate::assemble::governing;
+use crate::assemble::hardening::{self, Point};
 use crate::config::{Config, LogLevel, Overrides};
 
-pub(super) fn run(context: &Context) -> Result<(), CliError> {
+#[derive(Clone, Copy, Debug, Args)]
+pub struct DoctorArgs {
+    /// Show what is left to do before others may depend on this gate, and touch no upstream
+    #[arg(long)]
+    checklist: bool,
+}
+
+pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<(), CliError> {
     let loaded = context.start(LogLevel::Error, Overrides::default())?;
+    if args.checklist {
+        return checklist(context, &hardening::checklist(&loaded.config));
+    }
     let findings = context.block_on(doctor::examine(&loaded.config))?;
     if context.out.is_json() {
         context.out.json(&findings)?;
@@ -32,6 +46,16 @@ fn policy(config: &Config) -> Result<(), CliError> {
     read.map(|_| ()).map_err(|why| {
         CliError::new(Exit::Config, format!("the policy cannot be used: {why}"))
             .hint("a gate that runs keeps the last good policy; `toolgate policy check` says more")
+    })
+}
+
+fn checklist(context: &Context, points: &[Point]) -> Result<(), CliError> {
+    if context.out.is_json() {
+        return context.out.json(&points);
+    }
+    points.iter().try_for_each(|point| {
+        let state = if point.done { "done" } else { "open" };
+        context.out.line(&format!("{state}  {}: {}", point.what, point.how))
     })
 }
 

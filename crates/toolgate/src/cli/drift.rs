@@ -5,23 +5,23 @@
 
 use std::collections::BTreeMap;
 
-use catalog::drift::{Change, Drift, pins_of, review};
+use catalog::drift::{Change, Drift, Name, items, pins_of, review};
 use model::fault::one_line;
-use model::{Pin, UpstreamName};
+use model::{ItemKind, Pin, UpstreamName};
 use serde_json::{Value, json};
 use store::Store;
 
 use super::context::Context;
 use super::error::CliError;
 use super::exit::Exit;
-use crate::assemble;
+use crate::assemble::{self, Listed};
 use crate::config::Config;
 
 /// One value in a line of the diff.
 const VALUE_CHARS: usize = 300;
 
 /// What each upstream lists now, with its drifts.
-type Drifts = BTreeMap<UpstreamName, (Vec<Value>, BTreeMap<String, Drift>)>;
+type Drifts = BTreeMap<UpstreamName, (Listed, BTreeMap<Name, Drift>)>;
 
 pub(super) async fn diff(context: &Context, config: &Config) -> Result<(), CliError> {
     let store = context.existing_store(config).await?;
@@ -32,12 +32,12 @@ pub(super) async fn diff(context: &Context, config: &Config) -> Result<(), CliEr
     }
     let lines: Vec<String> = drifts.iter().flat_map(lines).collect();
     if lines.is_empty() {
-        return context.out.line("every tool is as it was accepted");
+        return context.out.line("everything is as it was accepted");
     }
     lines.iter().try_for_each(|line| context.out.line(line))
 }
 
-/// Takes what is listed now as accepted, for these tools or for all.
+/// Takes what is listed now as accepted, for these names or for all.
 pub(super) async fn accept(
     context: &Context,
     config: &Config,
@@ -50,23 +50,23 @@ pub(super) async fn accept(
     }
     let store = context.existing_store(config).await?;
     let drifts = drifts(config, &store).await?;
-    let chosen = |upstream: &UpstreamName, tool: &str| {
-        all || tools.iter().any(|name| name == tool || *name == format!("{upstream}/{tool}"))
+    let chosen = |upstream: &UpstreamName, (_, name): &Name| {
+        all || tools.iter().any(|tool| tool == name || *tool == format!("{upstream}/{name}"))
     };
     let mut accepted = Vec::new();
-    for (upstream, (definitions, drifts)) in &drifts {
-        let mut listed = pins_of(upstream, definitions);
-        let names: Vec<&String> = drifts.keys().filter(|tool| chosen(upstream, tool)).collect();
-        let keep: Vec<Pin> = names.iter().filter_map(|tool| listed.remove(*tool)).collect();
-        let gone = names.iter().filter(|tool| drifts.get(**tool) == Some(&Drift::Removed));
-        let gone: Vec<String> = gone.map(|tool| (*tool).clone()).collect();
-        accepted.extend(names.iter().map(|tool| format!("{upstream}/{tool}")));
+    for (upstream, ((definitions, extras), drifts)) in &drifts {
+        let mut listed = pins_of(upstream, &items(definitions, extras));
+        let names: Vec<&Name> = drifts.keys().filter(|name| chosen(upstream, name)).collect();
+        let keep: Vec<Pin> = names.iter().filter_map(|name| listed.remove(*name)).collect();
+        let gone = names.iter().filter(|name| drifts.get(**name) == Some(&Drift::Removed));
+        let gone: Vec<Name> = gone.map(|name| (*name).clone()).collect();
+        accepted.extend(names.iter().map(|name| label(upstream, name)));
         store.keep_pins(keep).await?;
         store.drop_pins(upstream, gone).await?;
     }
     store.close().await;
     if accepted.is_empty() && !all {
-        let message = "none of these tools differs from what was accepted";
+        let message = "none of these differs from what was accepted";
         return Err(
             CliError::new(Exit::Failure, message).hint("`toolgate tools diff` shows what differs")
         );
@@ -84,24 +84,32 @@ pub(super) async fn accept(
 async fn drifts(config: &Config, store: &Store) -> Result<Drifts, CliError> {
     let pins = store.pins().await.map_err(CliError::from)?;
     let mut drifts = BTreeMap::new();
-    for (upstream, definitions) in assemble::listed(config).await? {
+    for (upstream, listed) in assemble::listed(config).await? {
         let own: Vec<Pin> = pins.iter().filter(|pin| pin.upstream == upstream).cloned().collect();
-        let review = review(&upstream, &own, &definitions);
-        drifts.insert(upstream, (definitions, review.drifts));
+        let review = review(&upstream, &own, &items(&listed.0, &listed.1));
+        drifts.insert(upstream, (listed, review.drifts));
     }
     Ok(drifts)
 }
 
 fn lines(
-    (upstream, (_, drifts)): (&UpstreamName, &(Vec<Value>, BTreeMap<String, Drift>)),
+    (upstream, (_, drifts)): (&UpstreamName, &(Listed, BTreeMap<Name, Drift>)),
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    for (tool, drift) in drifts {
-        let tool = escaped(&one_line(tool, 200));
-        lines.push(format!("{upstream}/{tool}: {} ({})", drift.as_str(), drift.grade()));
+    for (name, drift) in drifts {
+        let name = escaped(&one_line(&label(upstream, name), 200));
+        lines.push(format!("{name}: {} ({})", drift.as_str(), drift.grade()));
         lines.extend(drift.changes().iter().map(change_line));
     }
     lines
+}
+
+/// A tool by its name alone, anything else with its kind.
+fn label(upstream: &UpstreamName, (kind, name): &Name) -> String {
+    match kind {
+        ItemKind::Tool => format!("{upstream}/{name}"),
+        kind => format!("{} {upstream}/{name}", kind.as_str()),
+    }
 }
 
 fn change_line(change: &Change) -> String {
@@ -144,10 +152,11 @@ fn escaped(text: &str) -> String {
 
 fn as_json(drifts: &Drifts) -> Value {
     let rows = drifts.iter().flat_map(|(upstream, (_, drifts))| {
-        drifts.iter().map(move |(tool, drift)| {
+        drifts.iter().map(move |((kind, name), drift)| {
             json!({
                 "upstream": upstream,
-                "tool": tool,
+                "kind": kind,
+                "name": name,
                 "drift": drift.as_str(),
                 "grade": drift.grade(),
                 "changes": drift.changes(),

@@ -16,6 +16,7 @@ mod doors;
 mod gate;
 mod governance;
 mod handshakes;
+mod manifests;
 mod manual;
 mod names;
 mod peer;

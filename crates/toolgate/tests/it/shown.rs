@@ -83,7 +83,7 @@ fn a_changed_tool_is_shown_held_and_accepted() {
     assert_eq!(ran(folder, &["tools", "accept"]).code, 2);
     assert_eq!(ran(folder, &["tools", "accept", "b"]).code, 1);
     assert_eq!(ran(folder, &["tools", "accept", "shelf/a"]).stdout, "accepted shelf/a\n");
-    assert_eq!(ran(folder, &["tools", "diff"]).stdout, "every tool is as it was accepted\n");
+    assert_eq!(ran(folder, &["tools", "diff"]).stdout, "everything is as it was accepted\n");
     assert_eq!(ran(folder, &["call", "a"]).code, 0);
 }
 
