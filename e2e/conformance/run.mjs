@@ -3,6 +3,7 @@
 //   ./test conformance                                       both sides, both requirement sets
 //   ./test conformance --through --requirements 2026-07-28   one of four
 //   ./test conformance --through --requirements 2026-07-28 --scenario tools-call-simple-text
+//   ./test conformance --client --requirements 2026-07-28    the gate as a client of the suite's servers
 //   ./test conformance --requirements 2026-07-28 --list      the scenarios there are
 //
 // --pipe        the gate starts the fixture itself and speaks to it over a pipe
@@ -10,8 +11,9 @@
 
 import { parseArgs } from 'node:util';
 
+import { names as played } from '../ts/conformance_client.mjs';
 import { direct, through } from './sides.mjs';
-import { run, scenarios } from './suite.mjs';
+import { run, runClient, scenarios } from './suite.mjs';
 
 const SETS = ['2025-11-25', '2026-07-28'];
 
@@ -22,6 +24,7 @@ const { values: flags } = parseArgs({
   options: {
     direct: { type: 'boolean' },
     through: { type: 'boolean' },
+    client: { type: 'boolean' },
     pipe: { type: 'boolean' },
     list: { type: 'boolean' },
     requirements: { type: 'string', multiple: true },
@@ -30,7 +33,8 @@ const { values: flags } = parseArgs({
   },
 });
 const sets = flags.requirements ?? SETS;
-const both = !flags.direct && !flags.through;
+const all = !flags.direct && !flags.through && !flags.client;
+const both = all || (flags.direct && flags.through);
 
 if (flags.list) {
   for (const requirements of sets) {
@@ -48,14 +52,41 @@ if (flags.list) {
 /** Runs one requirement set on the sides asked for; says which side is to blame. */
 async function judge(requirements) {
   const found = [];
-  if (both || flags.direct) found.push(await direct(side('fixture', requirements)));
-  if (both || flags.through) {
+  if (all || flags.direct) found.push(await direct(side('fixture', requirements)));
+  if (all || flags.through) {
     const upstream = { protocol: flags.protocol ?? requirements, pipe: flags.pipe };
     found.push(await through(upstream, side('gate', requirements)));
   }
-  const lost = found.length === 2 ? lostOnTheWay(...found) : [];
+  const lost = both ? lostOnTheWay(...found) : [];
   for (const check of lost) console.log(`gate ${requirements}: no longer checked: ${check}`);
+  if (all || flags.client) found.push(await client(requirements));
   return lost.length === 0 && found.every(({ bad }) => bad.length === 0);
+}
+
+/** The gate as the client of the suite's own servers, with an official client in front of it. */
+async function client(requirements) {
+  const known = await scenarios(requirements, 'client');
+  // The gate signs in nowhere yet, so nothing can be said about how it does.
+  const signIn = known.filter((name) => name.startsWith('auth/'));
+  const strange = known.filter((name) => !played.includes(name) && !signIn.includes(name));
+  if (strange.length > 0) throw new Error(`no client for ${strange}`);
+  const wanted = known.filter((name) => played.includes(name) && name === (flags.scenario ?? name));
+  const found = { checks: [], bad: [] };
+  for (const scenario of wanted) {
+    const name = `client-${requirements}-${scenario}`;
+    const { checks, bad, folder } = await runClient({ requirements, scenario, name });
+    for (const check of bad) {
+      console.log(`client ${requirements}: ${check.status} ${check.scenario} ${check.id}: ${check.errorMessage}`);
+    }
+    if (bad.length > 0) console.log(`  what was seen: ${folder}`);
+    found.checks.push(...checks);
+    found.bad.push(...bad);
+  }
+  const good = found.checks.filter((check) => check.status === 'SUCCESS').length;
+  console.log(
+    `client ${requirements}: ${wanted.length} scenarios, ${good} checks passed, ${found.bad.length} failed; ${signIn.length} about signing in left out`,
+  );
+  return found;
 }
 
 /** What passes on the fixture and through the gate is not even looked at, as if it were not there. */

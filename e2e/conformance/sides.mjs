@@ -21,20 +21,21 @@ export async function direct(body) {
 /** Runs the body with the address of a gate that has the fixture as its only upstream. */
 export async function through({ protocol, pipe }, body) {
   return pipe
-    ? gate({ command: program('EVERYTHING_BIN'), args: ['--stdio'], protocol }, body)
-    : direct((url) => gate({ url, protocol }, body));
+    ? gate({ everything: { command: program('EVERYTHING_BIN'), args: ['--stdio'], protocol } }, body)
+    : direct((url) => gate({ everything: { url, protocol } }, body));
 }
 
-async function gate(everything, body) {
+/** Runs the body with the address of a gate that has these upstreams. */
+export async function gate(upstreams, body) {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-conformance-'));
-  const config = { mode: 'native', naming: 'none', upstreams: { everything } };
+  const config = { mode: 'native', naming: 'none', upstreams };
   writeFileSync(join(folder, 'toolgate.json'), JSON.stringify(config));
   const args = ['up', '--port', '0', '--json', '--config', join(folder, 'toolgate.json'), '--data', join(folder, 'data')];
-  const process = new Process('toolgate', program('TOOLGATE_BIN'), args);
+  const toolgate = new Process('toolgate', program('TOOLGATE_BIN'), args);
   try {
-    return await body(JSON.parse(await process.firstLine()).url, process);
+    return await body(JSON.parse(await toolgate.firstLine()).url, toolgate);
   } finally {
-    await process.stop();
+    await toolgate.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -43,7 +44,7 @@ async function gate(everything, body) {
 class Process {
   constructor(name, path, args) {
     this.name = name;
-    this.logFile = join(results, `${name}.log`);
+    this.logFile = join(results, `${name}-${process.pid}.log`);
     mkdirSync(results, { recursive: true });
     const log = openSync(this.logFile, 'w');
     this.child = spawn(path, args, { stdio: ['ignore', 'pipe', log] });

@@ -11,6 +11,9 @@ const tools = process.env.CONFORMANCE_TOOLS ?? join(here, '../../.tools/conforma
 /** Where a run leaves what it saw, for a person to read. */
 export const results = join(tools, 'results');
 
+/** A gate of a debug build starts within this, even beside others. */
+const CLIENT_TIMEOUT_MS = '60000';
+
 /** A warning counts: the fixture gives no cause for one, and the gate must not add any. */
 const GOOD = new Set(['SUCCESS', 'INFO', 'SKIPPED']);
 
@@ -24,6 +27,20 @@ export async function run({ url, requirements, scenario, name }) {
     : ['--requirements', requirements];
   const baseline = ['--expected-failures', join(here, 'expected-failures.yaml')];
   const { code, output } = await suite(['server', '--url', url, ...which, ...baseline, '-o', folder]);
+  return judged({ code, output, folder });
+}
+
+/** All checks of one scenario of a client, in the same shape. */
+export async function runClient({ requirements, scenario, name }) {
+  const folder = join(results, name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const command = `${join(tools, 'node_modules/.bin/node')} ${join(here, 'behind.mjs')}`;
+  const which = ['--spec-version', requirements, '--scenario', scenario, '--timeout', CLIENT_TIMEOUT_MS];
+  return judged({ ...(await suite(['client', '--command', command, ...which, '-o', folder])), folder });
+}
+
+function judged({ code, output, folder }) {
   const checks = read(folder);
   if (checks.length === 0) throw new Error(`the suite checked nothing:\n${output}`);
   const bad = checks.filter((check) => !GOOD.has(check.status));
@@ -31,11 +48,12 @@ export async function run({ url, requirements, scenario, name }) {
   return { checks, bad, folder };
 }
 
-/** The names of the scenarios of a requirement set that concern servers. */
-export async function scenarios(requirements) {
+/** The names of the scenarios of a requirement set that concern servers, or clients. */
+export async function scenarios(requirements, side = 'server') {
   const { output } = await suite(['list', '--requirements', requirements]);
-  const [, servers = ''] = output.match(/Server scenarios[^\n]*\n([\s\S]*?)\n\n/) ?? [];
-  const unscored = [...output.matchAll(/^ +- (\S+) \[server\]$/gm)].map(([, name]) => name);
+  const heading = side === 'server' ? 'Server' : 'Client';
+  const [, servers = ''] = output.match(new RegExp(`${heading} scenarios[^\\n]*\\n([\\s\\S]*?)\\n\\n`)) ?? [];
+  const unscored = [...output.matchAll(new RegExp(`^ +- (\\S+) \\[${side}\\]$`, 'gm'))].map(([, name]) => name);
   return [...servers.matchAll(/^ +- (\S+)$/gm)].map(([, name]) => name).concat(unscored);
 }
 
@@ -52,7 +70,7 @@ function suite(args) {
   });
 }
 
-/** Each scenario has a folder `server-NAME-TIME` with one file. */
+/** Each scenario has a folder `server-NAME-TIME`, or `NAME-TIME` of a client, with one file. */
 function read(folder) {
   return readdirSync(folder).flatMap((name) => {
     const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT.*$/, '');

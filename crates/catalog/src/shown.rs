@@ -18,6 +18,8 @@ pub enum Naming {
     None,
     /// Always wire names.
     Wire,
+    /// Wire names, cut to what the strictest clients take: 64 letters, digits and `_`.
+    Short,
 }
 
 /// Final names for the keys, in their order.
@@ -35,9 +37,12 @@ pub(crate) fn assign(keys: &[&ItemKey], naming: Naming, upstreams: usize) -> Nam
     let raw_wanted = match naming {
         Naming::Auto => upstreams <= 1,
         Naming::None => true,
-        Naming::Wire => false,
+        Naming::Wire | Naming::Short => false,
     };
     let mut shown = if raw_wanted { raw_names(keys, &wire, &mut findings) } else { wire.clone() };
+    if naming == Naming::Short {
+        shorten(keys, &mut shown);
+    }
     cut_dear_names(keys, &wire, &mut shown, &mut findings);
     Names { wire, shown, findings }
 }
@@ -65,6 +70,20 @@ fn cut_dear_names(
             ));
             *name = short;
         }
+    }
+}
+
+/// INVARIANT: two keys share no full hash, so the longest mark ends every search.
+fn shorten(keys: &[&ItemKey], shown: &mut [String]) {
+    let mut taken: BTreeSet<String> = shown.iter().cloned().collect();
+    for (key, name) in keys.iter().zip(shown) {
+        if name.len() <= limits::PROVIDER_NAME_CHARS_MAX {
+            continue;
+        }
+        let cut = |hash_chars| names::cut(name, key, limits::PROVIDER_NAME_CHARS_MAX, hash_chars);
+        let short = [8, 16, 32].map(cut).into_iter().find(|short| !taken.contains(short));
+        *name = short.unwrap_or_else(|| cut(62));
+        taken.insert(name.clone());
     }
 }
 
@@ -144,6 +163,8 @@ mod tests {
     use model::{ItemKind, UpstreamName};
     use proptest::prelude::*;
 
+    const NAMINGS: [Naming; 4] = [Naming::Auto, Naming::None, Naming::Wire, Naming::Short];
+
     fn shown(naming: Naming, upstreams: usize, tools: &[(&str, &str)]) -> Vec<String> {
         let keys: Vec<ItemKey> = tools.iter().map(|(upstream, name)| key(upstream, name)).collect();
         assign(&keys.iter().collect::<Vec<_>>(), naming, upstreams).shown
@@ -159,6 +180,16 @@ mod tests {
         assert_eq!(shown(Naming::Auto, 1, &[("a", "x.y")]), ["x.y"]);
         assert_eq!(shown(Naming::Auto, 2, &[("a", "x")]), ["mcp__a__x"]);
         assert_eq!(shown(Naming::Wire, 1, &[("a", "x")]), ["mcp__a__x"]);
+    }
+
+    #[test]
+    fn strict_clients_get_names_of_64_characters() {
+        let long = "a".repeat(100);
+        let names =
+            shown(Naming::Short, 1, &[("s", "x"), ("s", &long), ("s", &format!("{long}b"))]);
+        assert_eq!(names[0], "mcp__s__x");
+        assert!(names.iter().all(|name| name.len() <= 64), "{names:?}");
+        assert_ne!(names[1], names[2]);
     }
 
     /// C20: the same raw name at two upstreams is qualified, not lost.
@@ -188,11 +219,16 @@ mod tests {
         #[test]
         fn names_are_injective(
             tools in prop::collection::btree_set(("[ab_.-]{1,2}", "[ab_.é -]{0,3}|mcp__[ab]__[ab]|a{120,140}"), 0..30),
-            naming in prop::sample::select(vec![Naming::Auto, Naming::None, Naming::Wire]),
+            naming in prop::sample::select(NAMINGS.to_vec()),
             upstreams in 1_usize..3,
         ) {
             let keys: Vec<ItemKey> = tools.iter().map(|(u, n)| key(u, n)).collect();
             let names = assign(&keys.iter().collect::<Vec<_>>(), naming, upstreams);
+            let strict = |name: &String| {
+                name.len() <= limits::PROVIDER_NAME_CHARS_MAX
+                    && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            };
+            prop_assert!(naming != Naming::Short || names.shown.iter().all(strict));
             for list in [names.wire, names.shown] {
                 let unique: BTreeSet<&String> = list.iter().collect();
                 prop_assert_eq!(unique.len(), keys.len());

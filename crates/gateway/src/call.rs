@@ -33,6 +33,9 @@ mod keep;
 /// 10: the call itself.
 mod dispatch;
 
+/// When it may be made again.
+mod again;
+
 /// 11: what came back, checked and cleared.
 mod inspect;
 

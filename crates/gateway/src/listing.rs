@@ -28,6 +28,8 @@ pub struct Page {
     items: Arc<Cleared<Vec<String>>>,
     from: usize,
     pub next_cursor: Option<String>,
+    /// Some of it is what an upstream listed before; it has not answered since.
+    pub stale: bool,
 }
 
 impl Page {
@@ -50,6 +52,9 @@ struct List {
     items: Arc<Cleared<Vec<String>>>,
 }
 
+/// How 2026-07-28 calls tasks.
+const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
 impl Gateway {
     /// One page of what this caller may see. Cursors hold for one generation of the catalogue.
     pub fn list(&self, caller: &Caller, what: Listed, cursor: Option<&str>) -> Result<Page, Fault> {
@@ -62,7 +67,7 @@ impl Gateway {
         let end = from + PAGE_ITEMS;
         let next_cursor =
             (end < items.get().len()).then(|| format!("{:x}.{end:x}", catalogue.generation().0));
-        Ok(Page { items, from, next_cursor })
+        Ok(Page { items, from, next_cursor, stale: self.offers.is_stale() })
     }
 
     /// Everything `tools/list` shows this caller, as values.
@@ -79,9 +84,14 @@ impl Gateway {
                 merge(&mut all, &stand.capabilities);
             }
         }
-        // Tasks of 2025-11-25 and of 2026-07-28 share a name and nothing else.
+        // Tasks of 2025-11-25 and of 2026-07-28 share a name and nothing else; connectors translate.
         if modern {
-            all.shift_remove("tasks");
+            if all.shift_remove("tasks").is_some() {
+                let extensions = all.entry("extensions").or_insert_with(|| json!({}));
+                if let Some(extensions) = extensions.as_object_mut() {
+                    extensions.insert(TASKS_EXTENSION.to_owned(), json!({}));
+                }
+            }
         } else {
             all.shift_remove("extensions");
         }

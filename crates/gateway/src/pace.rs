@@ -1,15 +1,19 @@
 //! How much may happen at once and how often: calls in flight, and calls a minute.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use model::{Code, Fault, Timestamp};
+use model::{Code, Fault, Timestamp, UpstreamName};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_mins(1);
 /// Counters kept; beyond that, idle ones are forgotten.
 const COUNTERS_MAX: usize = 10_000;
+/// Repeats that one upstream may get in a row, and how fast they come back.
+const REPEATS_MAX: u32 = 20;
+const REPEAT_EVERY: Duration = Duration::from_millis(500);
 
 /// How often, and how many at once. What is absent is not bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub struct Pace {
     places: Arc<Semaphore>,
     recent: Mutex<HashMap<String, VecDeque<Timestamp>>>,
     running: Arc<Mutex<HashMap<String, u32>>>,
+    /// Repeats left by upstream, where not all are.
+    repeats: Mutex<BTreeMap<UpstreamName, Repeats>>,
 }
 
 /// A place among the running calls of one caller, tool or upstream, given back when dropped.
@@ -52,6 +58,12 @@ impl Drop for Place {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Repeats {
+    left: u32,
+    since: Instant,
+}
+
 impl Pace {
     pub fn new(calls_in_flight: u32) -> Self {
         let places = usize::try_from(calls_in_flight).unwrap_or(usize::MAX);
@@ -59,6 +71,7 @@ impl Pace {
             places: Arc::new(Semaphore::new(places)),
             recent: Mutex::default(),
             running: Arc::default(),
+            repeats: Mutex::default(),
         }
     }
 
@@ -96,6 +109,22 @@ impl Pace {
         }
         running.insert(whose.to_owned(), count + 1);
         Ok(Place { running: Arc::clone(&self.running), whose: whose.to_owned() })
+    }
+
+    /// Whether a call to this upstream may be made once more. Few may be at a time, and those come
+    /// back one by one: an upstream in trouble must not get more to do for it.
+    pub fn again(&self, upstream: &UpstreamName) -> bool {
+        let mut repeats = self.repeats.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let full = Repeats { left: REPEATS_MAX, since: now };
+        let budget = repeats.entry(upstream.clone()).or_insert(full);
+        let back = now.duration_since(budget.since).as_millis() / REPEAT_EVERY.as_millis();
+        let back = u32::try_from(back).unwrap_or(REPEATS_MAX);
+        if back > 0 {
+            let left = budget.left.saturating_add(back).min(REPEATS_MAX);
+            *budget = Repeats { left, since: now };
+        }
+        budget.left.checked_sub(1).map(|left| budget.left = left).is_some()
     }
 
     /// Counts one call of `who` on `what`, or refuses the one too many within a minute.
@@ -144,6 +173,19 @@ mod tests {
         assert_eq!(count("ann/t", start.after(Duration::from_secs(59))), Err(Code::RateLimited));
         assert_eq!(count("bob/t", start.after(Duration::from_secs(59))), Ok(()));
         assert_eq!(count("ann/t", start.after(Duration::from_mins(1))), Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn repeats_run_out_and_come_back() {
+        let pace = Pace::new(1);
+        let upstream = UpstreamName::from_string("shelf");
+        let granted = |tries: u32| (0..tries).filter(|_| pace.again(&upstream)).count();
+        assert_eq!(granted(100), 20);
+        tokio::time::advance(REPEAT_EVERY * 3).await;
+        assert_eq!(granted(100), 3);
+        tokio::time::advance(REPEAT_EVERY * 1_000).await;
+        assert_eq!(granted(100), 20);
+        assert!(pace.again(&UpstreamName::from_string("other")));
     }
 
     #[test]

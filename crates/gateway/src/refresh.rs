@@ -2,6 +2,7 @@
 //! under way keep the one they began with.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -48,7 +49,22 @@ pub enum State {
 
 /// What is known of each upstream.
 #[derive(Debug, Default)]
-pub(crate) struct Offers(Mutex<Known>);
+pub(crate) struct Offers {
+    known: Mutex<Known>,
+    /// Some of what is shown is from before; to be read without waiting.
+    stale: AtomicBool,
+}
+
+impl Offers {
+    pub(crate) fn is_stale(&self) -> bool {
+        self.stale.load(Ordering::Acquire)
+    }
+
+    fn mark(&self, known: &Known) {
+        let stale = known.offers.values().any(|heard| heard.stale);
+        self.stale.store(stale, Ordering::Release);
+    }
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -93,12 +109,13 @@ impl Gateway {
     /// Calls under way keep the generation they began with.
     pub async fn refresh(&self) -> Refreshed {
         let lists = self.upstreams.list().await;
-        let mut known = self.offers.0.lock().await;
+        let mut known = self.offers.known.lock().await;
         known.offers.clear();
         known.faults.clear();
         for (name, list) in lists {
             known.take(name, list);
         }
+        self.offers.mark(&known);
         let (generation, tools, unchecked) = self.swap(&mut known).await;
         let failures = known.failures().into_iter().chain(unchecked).collect();
         drop(known);
@@ -118,8 +135,11 @@ impl Gateway {
     ) -> Refreshed {
         let unknown: Vec<UpstreamName> =
             self.upstreams.names().filter(|name| !last_good.contains_key(*name)).cloned().collect();
-        let mut known = self.offers.0.lock().await;
+        let mut known = self.offers.known.lock().await;
         for (name, offer) in last_good {
+            if let (Some(member), Some(speaks)) = (self.upstreams.member(&name), &offer.speaks) {
+                member.connector.recall(speaks);
+            }
             known.offers.insert(name, Heard { offer: Remembered::new(offer), stale: true });
         }
         let began = Instant::now();
@@ -139,6 +159,7 @@ impl Gateway {
                 known.faults.insert(name, Fault::new(Code::UpstreamTimeout, message));
             }
         }
+        self.offers.mark(&known);
         let (generation, tools, unchecked) = self.swap(&mut known).await;
         let failures = known.failures().into_iter().chain(unchecked).collect();
         drop(known);
@@ -154,11 +175,12 @@ impl Gateway {
     ) -> Result<(Vec<Listed>, Option<Duration>), Fault> {
         // Asked before anything is locked: one that hangs must not keep the others waiting.
         let list = self.upstreams.list_one(name).await.map(Remembered::new);
-        let mut known = self.offers.0.lock().await;
+        let mut known = self.offers.known.lock().await;
         let ttl = list.as_ref().ok().and_then(|offer| offer.rest.ttl);
         let outcome = list.as_ref().map(|offer| differences(known.offers.get(name), offer));
         let outcome = outcome.map_err(Clone::clone);
         known.remember(name.clone(), list);
+        self.offers.mark(&known);
         let differ = outcome?;
         if !differ.is_empty() {
             self.swap(&mut known).await;
@@ -174,7 +196,7 @@ impl Gateway {
         if !self.catalogue().held().any(drifted) {
             return Ok(());
         }
-        let mut known = self.offers.0.lock().await;
+        let mut known = self.offers.known.lock().await;
         if self.store.pins_mark().await? != known.pins_mark {
             self.swap(&mut known).await;
             drop(known);
@@ -185,7 +207,7 @@ impl Gateway {
 
     /// How it stands with each upstream.
     pub async fn health(&self) -> Vec<Health> {
-        let known = self.offers.0.lock().await;
+        let known = self.offers.known.lock().await;
         let one = |name: &UpstreamName| {
             let heard = known.offers.get(name);
             Health {
@@ -205,7 +227,7 @@ impl Gateway {
 
     /// What each upstream has listed itself since the start, to be shown at the next one.
     pub async fn listed(&self) -> BTreeMap<UpstreamName, Offer> {
-        let known = self.offers.0.lock().await;
+        let known = self.offers.known.lock().await;
         let fresh = known.offers.iter().filter(|(_, heard)| !heard.stale);
         fresh.map(|(name, heard)| (name.clone(), heard.offer.recall())).collect()
     }

@@ -24,6 +24,18 @@ pub struct Lineage {
     pub manifest: Option<String>,
     pub policy_hash: String,
     pub gateway_version: String,
+    /// The server behind the tool, as it introduced itself; absent where nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerLineage>,
+}
+
+/// Who an upstream says it is. Told, not proven.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerLineage {
+    pub name: String,
+    pub version: String,
+    pub protocol_version: String,
+    pub capabilities_hash: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -79,6 +79,7 @@ fn call() -> Call {
             manifest: Some("demo@1.0.0".to_owned()),
             policy_hash: "e".repeat(64),
             gateway_version: "0.1.0".to_owned(),
+            server: None,
         },
     }
 }

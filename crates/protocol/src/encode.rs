@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::jsonrpc::{Id, RpcError};
 use crate::revision::Revision;
 
+/// Marks a list of which some is what an upstream had before; it has not answered since.
+const STALE: &str = "toolgate/stale";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// How the gate presents itself.
@@ -63,6 +65,14 @@ pub fn done(id: &Id, revision: Revision, server: &ServerInfo) -> Vec<u8> {
     response(id, &result)
 }
 
+/// What is said about a page.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct About<'a> {
+    pub next_cursor: Option<&'a str>,
+    /// Some of it is from before.
+    pub stale: bool,
+}
+
 /// One page of a list. `items` are texts of JSON already, each one line.
 pub fn list<'a>(
     id: &Id,
@@ -70,11 +80,14 @@ pub fn list<'a>(
     server: &ServerInfo,
     what: Listed,
     items: impl IntoIterator<Item = &'a str>,
-    next_cursor: Option<&str>,
+    about: About<'_>,
 ) -> Vec<u8> {
     let mut rest = Map::new();
-    if let Some(cursor) = next_cursor {
+    if let Some(cursor) = about.next_cursor {
         rest.insert("nextCursor".into(), cursor.into());
+    }
+    if about.stale {
+        rest.insert("_meta".into(), json!({STALE: true}));
     }
     if revision.is_modern() && what != Listed::Tasks {
         cacheable(&mut rest);
@@ -275,10 +288,21 @@ mod tests {
     }
 
     #[test]
+    fn a_list_says_that_it_is_from_before() {
+        for revision in Revision::ALL {
+            let about = About { stale: true, ..About::default() };
+            let page = list(&Id::Number(1), revision, &server(), Listed::Tools, [], about);
+            let page: Value = serde_json::from_slice(&page).unwrap();
+            assert_eq!(page["result"]["_meta"]["toolgate/stale"], true, "{page}");
+        }
+    }
+
+    #[test]
     fn a_list_for_stateless_clients_says_how_long_it_keeps() {
         let page = |revision, items: &[&str], cursor| {
             let items = items.iter().copied();
-            shown(&list(&Id::Number(1), revision, &server(), Listed::Tools, items, cursor))
+            let about = About { next_cursor: cursor, stale: false };
+            shown(&list(&Id::Number(1), revision, &server(), Listed::Tools, items, about))
         };
         let modern = page(Revision::V2026_07_28, &[], None);
         assert!(modern.contains(r#""ttlMs":0,"cacheScope":"private""#), "{modern}");

@@ -18,6 +18,8 @@ pub const HEADER_MISMATCH: i64 = -32020;
 pub const MISSING_CAPABILITY: i64 = -32021;
 /// Up to 2025-11-25: no resource has this URI.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
+/// 2025-11-25 only: the user must visit an address first.
+pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 /// 2026-07-28: a revision this server does not speak.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 

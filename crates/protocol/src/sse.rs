@@ -1,5 +1,7 @@
 //! Server-sent events: writing them to clients, reading them from upstreams.
 
+use std::time::Duration;
+
 /// A comment that keeps an idle connection open and means nothing.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
@@ -23,12 +25,16 @@ pub fn write(name: &str, data: &[u8]) -> Vec<u8> {
 }
 
 /// Reads events from a byte stream, however the bytes arrive.
+///
+/// Lines that are JSON themselves are events, too: some servers send those in place of events.
 #[derive(Debug)]
 pub struct Events {
     line: Vec<u8>,
     event: Event,
     has_data: bool,
     bytes_max: usize,
+    last_id: Option<String>,
+    retry: Option<Duration>,
 }
 
 /// An event grew past the limit; the stream cannot be trusted any further.
@@ -38,7 +44,30 @@ pub struct EventTooLarge;
 
 impl Events {
     pub fn new(bytes_max: usize) -> Self {
-        Self { line: Vec::new(), event: Event::default(), has_data: false, bytes_max }
+        Self {
+            line: Vec::new(),
+            event: Event::default(),
+            has_data: false,
+            bytes_max,
+            last_id: None,
+            retry: None,
+        }
+    }
+
+    /// Where to go on if the stream breaks; nowhere unless the server named its events.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the server wants to be left alone before that.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// What is left when the stream has ended: a line of JSON without its end.
+    pub fn finish(&mut self) -> Option<Event> {
+        let line = std::mem::take(&mut self.line);
+        bare(String::from_utf8_lossy(&line).trim())
     }
 
     /// Takes what was read and returns the events it completes.
@@ -62,7 +91,13 @@ impl Events {
     fn take(&mut self, line: &str) -> Option<Event> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
+            if event.id.is_some() {
+                self.last_id.clone_from(&event.id);
+            }
             return std::mem::take(&mut self.has_data).then_some(event);
+        }
+        if let Some(event) = bare(line) {
+            return Some(event);
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -76,10 +111,16 @@ impl Events {
             }
             "event" => self.event.name = Some(value.to_owned()),
             "id" => self.event.id = Some(value.to_owned()),
+            "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
             _ => {}
         }
         None
     }
+}
+
+/// No field of an event begins like JSON.
+fn bare(line: &str) -> Option<Event> {
+    line.starts_with(['{', '[']).then(|| Event { data: line.to_owned(), ..Event::default() })
 }
 
 #[cfg(test)]
@@ -110,6 +151,29 @@ mod tests {
             data: "/x".to_owned(),
         };
         check("id: 7\nevent: endpoint\ndata: /x\n\n", &[named]);
+    }
+
+    #[test]
+    fn lines_of_json_are_events_too() {
+        let check = |text: &str, wanted: &[&str], left: Option<&str>| {
+            let mut events = Events::new(100);
+            let got: Vec<_> = events.push(text.as_bytes()).unwrap();
+            assert_eq!(got, wanted.iter().map(|text| data(text)).collect::<Vec<_>>(), "{text:?}");
+            assert_eq!(events.finish(), left.map(data), "{text:?}");
+        };
+        check("{\"a\":1}\n[2]\r\n{\"b\":", &["{\"a\":1}", "[2]"], Some("{\"b\":"));
+        check("data: x\n\n{}\n", &["x", "{}"], None);
+        check("data: half", &[], None);
+    }
+
+    #[test]
+    fn a_stream_says_where_and_when_to_go_on() {
+        let mut events = Events::new(100);
+        events.push(b"id: 7\nretry: 500\ndata:\n\nid: 8\nretry: soon\ndata: x\n").unwrap();
+        assert_eq!(
+            (events.last_id(), events.retry()),
+            (Some("7"), Some(Duration::from_millis(500)))
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Index {
         let parts: Vec<(usize, Arc<Part>)> = parts.into_iter().map(place).collect();
         let (terms, postings) = merge(&parts);
         let names = parts.iter().map(|(first, part)| (number(*first), part.names.as_slice()));
-        let names = Names::new(names);
+        let names = Names::new(&names);
         let spellings = Spellings::new(terms.keys().map(AsRef::as_ref));
         let table = Table::builtin();
         let inner = Inner { parts, count, terms, postings, table, names, spellings };

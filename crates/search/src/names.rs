@@ -66,7 +66,7 @@ pub(crate) fn names_of(doc_number: u32, doc: &Doc<'_>, names: &mut Vec<Name>) {
 
 impl Names {
     /// Of parts, each with the number of its first document.
-    pub(crate) fn new<'a>(parts: impl Iterator<Item = (u32, &'a [Name])> + Clone) -> Self {
+    pub(crate) fn new<'a>(parts: &(impl Iterator<Item = (u32, &'a [Name])> + Clone)) -> Self {
         let said = |kind: Kind| {
             let names =
                 parts.clone().flat_map(|(first, part)| part.iter().map(move |name| (first, name)));
@@ -166,7 +166,7 @@ mod tests {
         };
         let mut listed = Vec::new();
         names_of(0, &doc, &mut listed);
-        let names = Names::new(std::iter::once((0, listed.as_slice())));
+        let names = Names::new(&std::iter::once((0, listed.as_slice())));
         for name in ["Create_Issue", "createIssue", "create issue", "github.create_issue"] {
             assert_eq!(names.squashed(name), [0], "{name}");
         }

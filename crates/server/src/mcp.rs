@@ -14,7 +14,7 @@ use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
 use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
 use protocol::decode::{Meta, Reference};
-use protocol::encode::{self, ServerInfo};
+use protocol::encode::{self, About, ServerInfo};
 use protocol::{Ask, Id, Request, Revision};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -100,8 +100,8 @@ impl Mcp {
         }
         match self.gateway.list(&visit.caller, what, cursor) {
             Ok(page) => {
-                let next = page.next_cursor.as_deref();
-                encode::list(id, visit.revision, &self.server, what, page.items(), next).into()
+                let about = About { next_cursor: page.next_cursor.as_deref(), stale: page.stale };
+                encode::list(id, visit.revision, &self.server, what, page.items(), about).into()
             }
             Err(fault) => reply::error(id, visit.revision, &fault),
         }
@@ -112,7 +112,8 @@ impl Mcp {
         let texts: Vec<String> =
             tasks.iter().map(|task| Value::Object(task.get().rest.clone()).to_string()).collect();
         let items = texts.iter().map(String::as_str);
-        encode::list(id, visit.revision, &self.server, Listed::Tasks, items, None).into()
+        let about = About::default();
+        encode::list(id, visit.revision, &self.server, Listed::Tasks, items, about).into()
     }
 
     async fn follow(&self, id: &Id, visit: &Visit, uri: &str, wanted: bool) -> Said {

@@ -161,3 +161,71 @@ fn unknown() -> Fault {
     let message = "this `requestState` is unknown, used, expired or of another request; call again without it";
     Fault::new(Code::ArgsInvalid, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Principal;
+
+    fn caller(name: &str) -> Caller {
+        Caller::new(Principal::user(name))
+    }
+
+    fn call(bound_to: &str) -> UnderWay {
+        let (_news, heard) = mpsc::channel(1);
+        UnderWay {
+            making: Box::pin(std::future::pending()),
+            heard,
+            cancel: CancellationToken::new(),
+            bound_to: bound_to.to_owned(),
+        }
+    }
+
+    fn parked(kept: &Arc<Parked>) -> String {
+        let told = kept.park(call("this"), &caller("ann"), Vec::new()).unwrap();
+        told["requestState"].as_str().unwrap().to_owned()
+    }
+
+    fn resumed(kept: &Parked, state: &str, who: &str, what: &str) -> bool {
+        let mut request = CallRequest::new(caller(who), "t", Value::Null);
+        request.params.insert("requestState".to_owned(), state.into());
+        let taken = Resumed::take(&mut request);
+        taken.is_some_and(|taken| kept.resume(taken, &caller(who), what).is_ok())
+    }
+
+    /// CO-208 (stale state): it is of one caller and one request, and counts once.
+    #[tokio::test]
+    async fn a_state_is_its_callers_and_its_requests_and_counts_once() {
+        let kept = Arc::new(Parked::default());
+        let state = parked(&kept);
+        assert!(!resumed(&kept, &state, "bob", "this"), "another caller");
+        assert!(!resumed(&kept, &state, "ann", "that"), "another request");
+        assert!(!resumed(&kept, "toolgate-1.guess", "ann", "this"), "a guess");
+        assert!(!resumed(&kept, "an upstream's own", "ann", "this"), "not ours");
+        assert!(resumed(&kept, &state, "ann", "this"), "the one it is for");
+        assert!(!resumed(&kept, &state, "ann", "this"), "used");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_state_that_nobody_comes_back_for_expires() {
+        let kept = Arc::new(Parked::default());
+        let (old, young) = (parked(&kept), parked(&kept));
+        tokio::task::yield_now().await;
+        tokio::time::advance(limits::PARKED_TIME / 2).await;
+        assert!(resumed(&kept, &young, "ann", "this"), "in time");
+        tokio::time::advance(limits::PARKED_TIME).await;
+        tokio::task::yield_now().await;
+        assert!(!resumed(&kept, &old, "ann", "this"), "expired");
+    }
+
+    #[tokio::test]
+    async fn one_caller_cannot_fill_the_place() {
+        let kept = Arc::new(Parked::default());
+        for _ in 0..limits::PARKED_PER_PRINCIPAL_MAX {
+            parked(&kept);
+        }
+        let refused = kept.park(call("this"), &caller("ann"), Vec::new()).unwrap_err();
+        assert_eq!(refused.code, Code::RateLimited);
+        assert!(kept.park(call("this"), &caller("bob"), Vec::new()).is_ok());
+    }
+}

@@ -140,6 +140,7 @@ fn rpc_code(code: Code, revision: Revision) -> i64 {
 fn translate(code: i64, revision: Revision, method: &Method) -> i64 {
     match (code, revision.is_modern(), method) {
         (jsonrpc::RESOURCE_NOT_FOUND, true, _) => jsonrpc::INVALID_PARAMS,
+        (jsonrpc::URL_ELICITATION_REQUIRED, true, _) => jsonrpc::INTERNAL_ERROR,
         _ => code,
     }
 }

@@ -14,6 +14,7 @@ mod rounds;
 mod tasks;
 mod tools;
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
@@ -38,6 +39,8 @@ struct Shared {
     changes: Changes,
     kept: Kept,
     tasks: TaskManager,
+    /// Calls that waited until they were cancelled.
+    cancelled: AtomicUsize,
 }
 
 /// The server, as one client sees it.

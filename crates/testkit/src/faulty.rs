@@ -10,6 +10,9 @@ pub const ANYWHERE: &[&str] = &[
     "hang at greeting",
     "hang at list",
     "hang at call",
+    "crash at greeting",
+    "crash at list",
+    "crash at call",
     "garbage",
     "half frame",
     "no end for 100 MB",
@@ -22,14 +25,12 @@ pub const ANYWHERE: &[&str] = &[
     "endless pages",
     "repeated cursor",
     "late answer",
+    "list storm",
 ];
 
 /// Where the server is a process.
 pub const ON_A_PIPE: &[&str] = &[
     "crash at start",
-    "crash at greeting",
-    "crash at list",
-    "crash at call",
     "exit 0",
     "exit 1",
     "segfault",
@@ -37,12 +38,24 @@ pub const ON_A_PIPE: &[&str] = &[
     "stdout noise",
     "stderr flood",
     "grandchild",
-    "list storm",
 ];
 
-/// Where the server speaks HTTP.
-pub const OVER_HTTP: &[&str] =
-    &["status 503", "reset", "wrong length", "gzip bomb", "endless stream", "redirect"];
+/// Where the server speaks HTTP, with a stream of its own or without.
+pub const OVER_NETWORKS: &[&str] = &["status 503", "reset", "endless stream", "redirect"];
+
+/// Where each request has an answer of its own.
+pub const OVER_HTTP: &[&str] = &["wrong length", "gzip bomb"];
+
+/// Faults of the first words, which a server must be met anew to commit.
+pub const AT_MEETING: &[&str] = &[
+    "hang at greeting",
+    "hang at list",
+    "crash at start",
+    "crash at greeting",
+    "crash at list",
+    "endless pages",
+    "repeated cursor",
+];
 
 /// What a faulty server writes in place of its answer; none means that it behaves.
 #[derive(Clone, Debug)]
@@ -53,8 +66,27 @@ pub enum Wrong {
     Flood(u8, usize),
     /// These bytes, one a second.
     Trickle(Vec<u8>),
+    /// These bytes, once the client has given up.
+    Late(Vec<u8>),
+    /// So many words that something has changed, then these bytes.
+    Storm(usize, Vec<u8>),
     /// Nothing, ever.
     Nothing,
+}
+
+/// Word of a change, as a server writes it.
+pub fn changed() -> String {
+    json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).to_string()
+}
+
+/// Whether the server ends at this message.
+pub fn crashes(fault: &str, method: &str) -> bool {
+    matches!(
+        (fault, method),
+        ("crash at greeting", "initialize" | "server/discover")
+            | ("crash at list", "tools/list")
+            | ("crash at call", "tools/call")
+    )
 }
 
 /// The fault at this message, if the fault is one of words alone.
@@ -70,7 +102,8 @@ pub fn wrong(fault: &str, message: &Value) -> Option<Wrong> {
     match (fault, method) {
         ("hang at greeting", "initialize" | "server/discover")
         | ("hang at list", "tools/list")
-        | ("hang at call" | "late answer", "tools/call") => Some(Wrong::Nothing),
+        | ("hang at call", "tools/call") => Some(Wrong::Nothing),
+        ("late answer", "tools/call") => Some(Wrong::Late(format!("{}\n", right()?).into_bytes())),
         ("endless pages", "tools/list") => {
             let cursor = message["params"]["cursor"].as_str().unwrap_or_default();
             let page = json!({"tools": [], "nextCursor": format!("{cursor}x")});
@@ -107,6 +140,7 @@ fn at_call(fault: &str, right: Value) -> Option<Wrong> {
             both["error"] = json!({"code": -1, "message": "and yet"});
             text(both)
         }
+        "list storm" => Some(Wrong::Storm(500, line)),
         "a byte a second" => Some(Wrong::Trickle(line)),
         _ => None,
     }

@@ -1,5 +1,8 @@
 //! A server over HTTP that commits one fault until it is told that the fault is over. It writes its
-//! answers by hand: no decent library would.
+//! answers by hand: no decent library would. How it does so with a stream of 2024-11-05 is in `sse`.
+
+mod bomb;
+mod sse;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,125 +11,165 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
+use self::sse::Outbox;
 use crate::faulty::{self, Wrong};
 use crate::mcp::{self, Reaction};
 
-/// The running server; it stops when dropped.
+const JSON: &str = "application/json";
+
+/// The running server; it stops when dropped, with all its connections.
 #[derive(Debug)]
 pub struct FaultyHttp {
     pub url: String,
-    faulty: Arc<AtomicBool>,
+    state: Arc<State>,
     _serving: AbortOnDropHandle<()>,
 }
+
+#[derive(Debug)]
+struct State {
+    fault: &'static str,
+    faulty: AtomicBool,
+    /// A client has given a request up.
+    given_up: Notify,
+    /// Where answers go if not back along the request.
+    outbox: Option<Outbox>,
+}
+
+type Stream = BufReader<TcpStream>;
 
 impl FaultyHttp {
     /// A server that behaves until [`FaultyHttp::err`].
     pub async fn start(fault: &'static str) -> Self {
+        Self::serve("mcp", fault, None).await
+    }
+
+    /// The same with one stream for all answers.
+    pub async fn start_sse(fault: &'static str) -> Self {
+        Self::serve("sse", fault, Some(Outbox::default())).await
+    }
+
+    async fn serve(path: &str, fault: &'static str, outbox: Option<Outbox>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let url = format!("http://{}/mcp", listener.local_addr().expect("it has an address"));
-        let faulty = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&faulty);
+        let url = format!("http://{}/{path}", listener.local_addr().expect("it has an address"));
+        let faulty = AtomicBool::new(false);
+        let state = Arc::new(State { fault, faulty, given_up: Notify::new(), outbox });
+        let shared = Arc::clone(&state);
         let serving = AbortOnDropHandle::new(tokio::spawn(async move {
+            let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                let flag = Arc::clone(&flag);
-                tokio::spawn(async move {
-                    // A client that goes away ends its connection, as it should.
-                    drop(serve(stream, fault, &flag).await);
-                });
+                let state = Arc::clone(&shared);
+                // A client that goes away ends its connection, as it should.
+                connections.spawn(async move { drop(serve(stream, &state).await) });
+                while connections.try_join_next().is_some() {}
             }
         }));
-        Self { url, faulty, _serving: serving }
+        Self { url, state, _serving: serving }
     }
 
     /// The fault begins, or is over.
     pub fn err(&self, faulty: bool) {
-        self.faulty.store(faulty, Ordering::SeqCst);
+        self.state.faulty.store(faulty, Ordering::SeqCst);
     }
 }
 
-async fn serve(stream: TcpStream, fault: &str, faulty: &AtomicBool) -> std::io::Result<()> {
+impl State {
+    fn is_faulty(&self) -> bool {
+        self.faulty.load(Ordering::SeqCst)
+    }
+}
+
+async fn serve(stream: TcpStream, state: &Arc<State>) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     loop {
         let Some((method, body)) = request(&mut stream).await? else { return Ok(()) };
-        if method != "POST" {
-            stream.write_all(&answer("405 Method Not Allowed", "text/plain", b"")).await?;
-            continue;
+        match (method.as_str(), &state.outbox) {
+            ("GET", Some(outbox)) => return sse::stream(stream, outbox).await,
+            ("POST", _) => {}
+            _ => {
+                stream.write_all(&answer("405 Method Not Allowed", "text/plain", b"")).await?;
+                continue;
+            }
         }
         let message: Value = serde_json::from_slice(&body)?;
-        if faulty.load(Ordering::SeqCst) && err(&mut stream, fault, &message).await? {
-            return Ok(());
+        if message["method"] == "notifications/cancelled" {
+            state.given_up.notify_waiters();
         }
-        let said = mcp::react(&message).into_iter().rev().find_map(|reaction| match reaction {
-            Reaction::Send(answer) => Some(answer.to_string()),
-            _ => None,
-        });
-        let bytes = match said {
-            Some(text) => answer("200 OK", "application/json", text.as_bytes()),
-            None => answer("202 Accepted", "text/plain", b""),
-        };
-        stream.write_all(&bytes).await?;
+        if let Some(outbox) = &state.outbox {
+            if sse::take(&mut stream, state, outbox, &message).await? {
+                return Ok(());
+            }
+        } else if state.is_faulty() && err(&mut stream, state, &message).await? {
+            return Ok(());
+        } else {
+            stream.write_all(&right(&message)).await?;
+        }
     }
 }
 
+/// What a server that behaves answers, with the session that a conversation needs.
+fn right(message: &Value) -> Vec<u8> {
+    match said(message) {
+        None => answer("202 Accepted", "text/plain", b""),
+        Some(text) if message["method"] == "initialize" => {
+            answer("200 OK", "application/json\r\nMcp-Session-Id: one", text.as_bytes())
+        }
+        Some(text) => answer("200 OK", JSON, text.as_bytes()),
+    }
+}
+
+fn said(message: &Value) -> Option<String> {
+    mcp::react(message).into_iter().rev().find_map(|reaction| match reaction {
+        Reaction::Send(answer) => Some(answer.to_string()),
+        _ => None,
+    })
+}
+
 /// Commits the fault if this message is one for it; the connection is then no longer of use.
-async fn err(
-    stream: &mut BufReader<TcpStream>,
-    fault: &str,
-    message: &Value,
-) -> std::io::Result<bool> {
-    const JSON: &str = "application/json";
-    let head =
-        |kind: &str, rest: &str| format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{rest}\r\n");
-    if message["method"] == "tools/call" {
-        match fault {
-            "status 503" => {
-                stream
-                    .write_all(&answer("503 Service Unavailable", "text/plain", b"later"))
-                    .await?;
-                return Ok(true);
-            }
-            "redirect" => {
-                let to = "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n";
-                stream.write_all(to.as_bytes()).await?;
-                return Ok(true);
-            }
-            "reset" | "wrong length" => {
-                let head = head(JSON, "Content-Length: 5000\r\n");
-                stream.write_all(head.as_bytes()).await?;
-                stream.write_all(b"{\"jsonrpc\":").await?;
-                return Ok(true);
-            }
-            "gzip bomb" => {
-                // A stored block of deflate that claims to be followed by more of the same.
-                let head = head(JSON, "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n");
-                stream.write_all(head.as_bytes()).await?;
-                flood(stream, 0, 100 << 20, true).await?;
-                return Ok(true);
-            }
-            "endless stream" => {
-                let head = head("text/event-stream", "Connection: close\r\n");
-                stream.write_all(head.as_bytes()).await?;
-                loop {
-                    stream.write_all(b": still here\n\n").await?;
-                    tokio::task::yield_now().await;
-                }
-            }
-            _ => {}
+async fn err(stream: &mut Stream, state: &State, message: &Value) -> std::io::Result<bool> {
+    let method = message["method"].as_str().unwrap_or_default();
+    if faulty::crashes(state.fault, method) {
+        return Ok(true);
+    }
+    if method == "tools/call" {
+        if faulty::AT_MEETING.contains(&state.fault) {
+            // It forgets the conversation, so that it is greeted again.
+            stream.write_all(&answer("404 Not Found", "text/plain", b"")).await?;
+            return Ok(true);
+        }
+        if at_call(stream, state.fault, message).await? {
+            return Ok(true);
         }
     }
-    match faulty::wrong(fault, message) {
+    let head = |rest: &str| format!("HTTP/1.1 200 OK\r\nContent-Type: {JSON}\r\n{rest}\r\n");
+    match faulty::wrong(state.fault, message) {
         None => return Ok(false),
         Some(Wrong::Nothing) => std::future::pending::<()>().await,
+        Some(Wrong::Late(bytes)) => {
+            state.given_up.notified().await;
+            stream.write_all(&answer("200 OK", JSON, &bytes)).await?;
+        }
+        Some(Wrong::Storm(times, last)) => {
+            let event = |text: &str| format!("data: {text}\n\n");
+            let storm = event(&faulty::changed()).repeat(times);
+            let last = event(String::from_utf8_lossy(&last).trim_end());
+            let body = format!("{storm}{last}");
+            stream.write_all(&answer("200 OK", "text/event-stream", body.as_bytes())).await?;
+        }
         Some(Wrong::Bytes(bytes)) => stream.write_all(&answer("200 OK", JSON, &bytes)).await?,
         Some(Wrong::Flood(byte, count)) => {
-            stream.write_all(head(JSON, "Connection: close\r\n").as_bytes()).await?;
-            flood(stream, byte, count, false).await?;
+            stream.write_all(head("Connection: close\r\n").as_bytes()).await?;
+            let piece = vec![byte; 1 << 16];
+            for _ in 0..count.div_ceil(piece.len()) {
+                stream.write_all(&piece).await?;
+            }
         }
         Some(Wrong::Trickle(bytes)) => {
             let length = format!("Content-Length: {}\r\n", bytes.len());
-            stream.write_all(head(JSON, &length).as_bytes()).await?;
+            stream.write_all(head(&length).as_bytes()).await?;
             for byte in bytes {
                 stream.write_all(&[byte]).await?;
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -136,23 +179,49 @@ async fn err(
     Ok(true)
 }
 
-async fn flood(
-    stream: &mut BufReader<TcpStream>,
-    byte: u8,
-    count: usize,
-    chunked: bool,
-) -> std::io::Result<()> {
-    let piece = vec![byte; 1 << 16];
-    for _ in 0..count / piece.len() {
-        if chunked {
-            stream.write_all(b"10000\r\n").await?;
+/// Faults of HTTP rather than of words.
+async fn at_call(stream: &mut Stream, fault: &str, message: &Value) -> std::io::Result<bool> {
+    let head =
+        |kind: &str, rest: &str| format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{rest}\r\n");
+    match fault {
+        "status 503" | "redirect" => stream.write_all(&refusal(fault)).await?,
+        "reset" => {
+            stream.write_all(head(JSON, "Content-Length: 5000\r\n").as_bytes()).await?;
+            stream.write_all(b"{\"jsonrpc\":").await?;
+            stream.flush().await?;
+            stream.get_ref().set_zero_linger()?;
         }
-        stream.write_all(&piece).await?;
-        if chunked {
-            stream.write_all(b"\r\n").await?;
+        "wrong length" => {
+            // Too short: the rest stands where the next answer should begin.
+            let text = said(message).unwrap_or_default();
+            let length = format!("Content-Length: {}\r\n", text.len() / 2);
+            stream.write_all(head(JSON, &length).as_bytes()).await?;
+            stream.write_all(text.as_bytes()).await?;
         }
+        "gzip bomb" => {
+            let body = bomb::gzip();
+            let rest = format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", body.len());
+            stream.write_all(head(JSON, &rest).as_bytes()).await?;
+            stream.write_all(&body).await?;
+        }
+        "endless stream" => {
+            let head = head("text/event-stream", "Connection: close\r\n");
+            stream.write_all(head.as_bytes()).await?;
+            loop {
+                stream.write_all(b": still here\n\n").await?;
+                tokio::task::yield_now().await;
+            }
+        }
+        _ => return Ok(false),
     }
-    Ok(())
+    Ok(true)
+}
+
+fn refusal(fault: &str) -> Vec<u8> {
+    match fault {
+        "redirect" => b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n".to_vec(),
+        _ => answer("503 Service Unavailable", "text/plain", b"later"),
+    }
 }
 
 fn answer(status: &str, kind: &str, body: &[u8]) -> Vec<u8> {
@@ -164,7 +233,7 @@ fn answer(status: &str, kind: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// The method and the body of the next request; none when the client has gone.
-async fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<(String, Vec<u8>)>> {
+async fn request(stream: &mut Stream) -> std::io::Result<Option<(String, Vec<u8>)>> {
     let (mut method, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();

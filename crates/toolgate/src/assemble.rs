@@ -290,6 +290,7 @@ const fn naming(naming: Naming) -> catalog::Naming {
         Naming::Auto => catalog::Naming::Auto,
         Naming::None => catalog::Naming::None,
         Naming::Wire => catalog::Naming::Wire,
+        Naming::Short => catalog::Naming::Short,
     }
 }
 

@@ -8,6 +8,7 @@ mod bounds;
 mod check;
 mod choices;
 mod deserialize;
+mod env_file;
 mod fit;
 mod json;
 mod manifest;
@@ -47,7 +48,7 @@ pub use shown::{Browse, Exposure};
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};
 pub use tree::{CATALOG_UPSTREAM, Config, HTTP_PORT_DEFAULT, SSE_PORT_DEFAULT};
-pub use upstream::{OutputRules, Protocol, StubTools, Target, Upstream};
+pub use upstream::{OutputRules, Protocol, Share, StubTools, Target, Upstream};
 
 pub(crate) use self::manifest::ManifestFile;
 pub(crate) use check::files;
@@ -97,11 +98,16 @@ pub fn read(text: &str, file: &Path, env: Env<'_>) -> Result<Loaded, ConfigError
     let json = json::is_json(file).then(|| json::as_yaml(text));
     let mut root = parse_root(json.as_deref().unwrap_or(text), &mut problems)?;
     let unset = unset_of(&root);
-    substitute::substitute(&mut root, env, unset, &mut problems);
-    shape::check(&Config::json_schema(), &mut root, &mut problems);
+    let schema = Config::json_schema();
+    let known = schema.pointer("/properties").and_then(serde_json::Value::as_object);
+    let known = known.into_iter().flatten().map(|(key, _)| key.as_str()).collect::<Vec<_>>();
+    let mut notes = mcp_json::without_the_clients_own(&mut root, &known);
+    let env = |name: &str| env(name).or_else(|| mcp_json::place(name, file, env));
+    substitute::substitute(&mut root, &env, unset, &mut problems);
+    shape::check(&schema, &mut root, &mut problems);
     problems.settle()?;
     let mut config = typed(&root, &mut problems)?;
-    let notes = check::check(&mut config, &root, &mut problems);
+    notes.extend(check::check(&mut config, &root, &mut problems));
     problems.settle()?;
     check::resolve_paths(&mut config, file.parent().unwrap_or(Path::new("")));
     Ok(Loaded { config, notes, file: Some(file.to_owned()) })
@@ -135,7 +141,9 @@ fn load_file(path: &Path, env: Env<'_>) -> Result<Loaded, ConfigError> {
         let at = error.utf8_error().valid_up_to();
         refuse(format!("not a text file: byte {at} is not UTF-8"))
     })?;
-    read(&text, path, env)
+    let mut loaded = read(&text, path, env)?;
+    env_file::take_in(&mut loaded.config).map_err(refuse)?;
+    Ok(loaded)
 }
 
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {

@@ -24,18 +24,23 @@
 //! # Ok(()) }
 //! ```
 
+mod bind;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::Entry;
 use gateway::{CallRequest, Gateway, Watch};
-use model::{Caller, Code, Fault, Principal};
+use model::{Answer, Caller, Code, Fault, Principal};
 use serde_json::{Value, json};
 
 pub use catalog::names::parse_wire_name;
 pub use model::tool_error::{McpToolError, ToolError};
 pub use upstream::Filter;
+pub use upstream::stdio::Config as Launch;
+
+pub use self::bind::{Connection, Server};
 
 use crate::assemble::{self, Gate};
 use crate::config::{Config, StartupMode, Transport};
@@ -46,7 +51,9 @@ const CLOSE: Duration = Duration::from_secs(5);
 /// All servers of a configuration, connected.
 #[derive(Debug)]
 pub struct Client {
-    gate: Gate,
+    gateway: Arc<Gateway>,
+    /// What a configured gate keeps beside; a bound server needs none of it.
+    _gate: Option<Gate>,
     caller: Caller,
 }
 
@@ -66,12 +73,12 @@ impl Client {
     pub async fn of(config: &Config, data: &Path, caller: Caller) -> Result<Self, ToolError> {
         let gate = assemble::gate(config, Transport::Stdio, data, "library").await;
         let gate = gate.map_err(|error| Fault::new(Code::UpstreamUnavailable, error.message))?;
-        Ok(Self { gate, caller })
+        Ok(Self { gateway: Arc::clone(&gate.gateway), _gate: Some(gate), caller })
     }
 
     /// The servers, in the order of their names.
     pub fn server_names(&self) -> Vec<String> {
-        let catalogue = self.gate.gateway.catalogue();
+        let catalogue = self.gateway.catalogue();
         let mut names: Vec<String> =
             catalogue.entries().iter().map(|e| e.item.key.upstream.to_string()).collect();
         names.sort_unstable();
@@ -81,12 +88,12 @@ impl Client {
 
     /// The tools of every server that the filter accepts.
     pub fn tools(&self, filter: &Filter) -> Vec<BoundTool> {
-        let catalogue = self.gate.gateway.catalogue();
+        let catalogue = self.gateway.catalogue();
         let wanted = catalogue
             .entries()
             .iter()
             .filter(|entry| entry.quarantined().is_none() && filter.accepts(&entry.item.name));
-        wanted.map(|entry| self.bind(entry)).collect()
+        wanted.map(|entry| self.bound(entry)).collect()
     }
 
     /// The tools of one server.
@@ -99,10 +106,29 @@ impl Client {
     }
 
     pub async fn close(self) {
-        self.gate.gateway.close(CLOSE).await;
+        self.gateway.close(CLOSE).await;
     }
 
-    fn bind(&self, entry: &Arc<Entry>) -> BoundTool {
+    /// Calls a tool by any of its names, under the client's grants or under these in their place; its
+    /// result as an object.
+    pub async fn call(
+        &self,
+        tool: &str,
+        args: Value,
+        grants: Option<&[&str]>,
+    ) -> Result<Value, ToolError> {
+        let caller = match grants {
+            None => self.caller.clone(),
+            Some(grants) => Caller { grants: bind::read(grants), ..self.caller.clone() },
+        };
+        let answer = answer(&self.gateway, caller, tool, args).await?;
+        Ok(match answer.structured {
+            Some(object @ Value::Object(_)) => object,
+            _ => json!({"content": answer.content}),
+        })
+    }
+
+    fn bound(&self, entry: &Arc<Entry>) -> BoundTool {
         let item = &entry.item;
         BoundTool {
             name: item.ids.wire.clone(),
@@ -111,9 +137,10 @@ impl Client {
                 description => description.to_owned(),
             },
             parameters: extract_schema(&entry.definition()),
+            output_schema: entry.definition().get("outputSchema").cloned(),
             original_name: item.name.clone(),
             server_name: item.key.upstream.to_string(),
-            gateway: Arc::clone(&self.gate.gateway),
+            gateway: Arc::clone(&self.gateway),
             caller: self.caller.clone(),
         }
     }
@@ -126,6 +153,8 @@ pub struct BoundTool {
     pub name: String,
     pub description: String,
     pub parameters: Value,
+    /// What its structured answers look like, if it says.
+    pub output_schema: Option<Value>,
     /// As its server calls it.
     pub original_name: String,
     pub server_name: String,
@@ -144,15 +173,28 @@ pub enum Output {
 impl BoundTool {
     /// Calls the tool. What it flags as an error is one here.
     pub async fn execute(&self, args: Value) -> Result<Output, ToolError> {
-        let args = if args.is_null() { json!({}) } else { args };
-        let request = CallRequest::new(self.caller.clone(), self.name.clone(), args);
-        let done = Box::pin(self.gateway.call(request, Watch::default())).await;
-        if let Some(fault) = done.fault {
-            return Err(fault.into());
-        }
-        let answer = done.cleared.into_inner().into_result(&self.original_name)?;
+        let answer = answer(&self.gateway, self.caller.clone(), &self.name, args);
+        let answer = answer.await.map_err(|error| match error {
+            ToolError::Mcp(mcp) => McpToolError { tool: self.original_name.clone(), ..mcp }.into(),
+            fault @ ToolError::Fault(_) => fault,
+        })?;
         let text = answer.full_text();
         Ok(answer.structured.map_or(Output::Text(text), Output::Object))
+    }
+}
+
+async fn answer(
+    gateway: &Gateway,
+    caller: Caller,
+    tool: &str,
+    args: Value,
+) -> Result<Answer, ToolError> {
+    let args = if args.is_null() { json!({}) } else { args };
+    let request = CallRequest::new(caller, tool, args);
+    let done = Box::pin(gateway.call(request, Watch::default())).await;
+    match done.fault {
+        Some(fault) => Err(fault.into()),
+        None => done.cleared.into_inner().into_result(tool),
     }
 }
 

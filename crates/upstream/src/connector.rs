@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use model::call::ServerLineage;
 use model::{Answer, Code, Fault, Listed, LogLevel};
 use policy::Permit;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,14 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Who it says it is, once that is known.
+    fn introduced(&self) -> Option<ServerLineage> {
+        None
+    }
+
+    /// It spoke like this when it was last heard of; so it is asked first.
+    fn recall(&self, _speaks: &str) {}
+
     /// Whom to tell when something changes, from now on.
     fn attach(&self, _bell: Bell) {}
 
@@ -77,6 +86,9 @@ pub struct Offer {
     /// Its capabilities, as it declared them.
     pub capabilities: Map<String, Value>,
     pub instructions: Option<String>,
+    /// What is known of how it speaks, to be asked in the same way after a restart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speaks: Option<String>,
     /// How long the lists hold, as the upstream says; not said by most.
     #[serde(skip)]
     pub ttl: Option<Duration>,

@@ -3,7 +3,7 @@
 use model::glob;
 use serde_json::Value;
 
-/// Exact names, or patterns with `*` and `?`. Leaving out always wins.
+/// Exact names, or patterns with `*`, `?` and `[a-z]`. Leaving out always wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Only these; absent or empty means all.
@@ -14,7 +14,7 @@ pub struct Filter {
 impl Filter {
     pub fn accepts(&self, name: &str) -> bool {
         let named =
-            |patterns: &[String]| patterns.iter().any(|pattern| glob::matches(pattern, name));
+            |patterns: &[String]| patterns.iter().any(|pattern| glob::matches_sets(pattern, name));
         let include = self.include.as_deref().filter(|include| !include.is_empty());
         include.is_none_or(named) && !named(&self.exclude)
     }
@@ -53,6 +53,8 @@ mod tests {
         check(Some(&["read"]), &[], false);
         check(None, &["*_file"], false);
         check(Some(&["read_file"]), &["read_file"], false);
+        check(Some(&["read_[a-f]ile"]), &[], true);
+        check(None, &["[!w]*"], false);
     }
 
     /// OR-6, OR-7, OR-8: the worked table, and the order is kept.

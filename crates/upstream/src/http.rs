@@ -13,6 +13,7 @@ mod old;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use auth::Credentials;
@@ -21,9 +22,10 @@ use model::{Code, Fault};
 use protocol::{Revision, headers, peer};
 use serde_json::Map;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use self::answer::answer_in;
+use self::answer::{Desk, Who};
 use self::net::{Net, SESSION};
 use self::old::Stream;
 use crate::connector::{Bell, Ring};
@@ -42,6 +44,10 @@ pub struct HttpWire {
     age: Age,
     /// What the server turned out to be; asked about once.
     known: StdMutex<Option<(Road, Revision)>>,
+    /// What it was before we were started; good for one try.
+    recalled: StdMutex<Option<Revision>>,
+    /// How long its last greeting took.
+    took: StdMutex<Option<Duration>>,
     opened_before: AtomicBool,
     open: Mutex<Option<Arc<Conversation>>>,
     bell: StdMutex<Option<Bell>>,
@@ -96,6 +102,8 @@ impl Http {
             road,
             age,
             known: StdMutex::default(),
+            recalled: StdMutex::default(),
+            took: StdMutex::default(),
             opened_before: AtomicBool::new(false),
             open: Mutex::new(None),
             bell: StdMutex::new(None),
@@ -154,6 +162,10 @@ impl Wire for HttpWire {
         open.as_ref().map(|open| open.greeting.revision)
     }
 
+    fn recall(&self, revision: Revision) {
+        *self.recalled.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
+    }
+
     async fn close(&self) {
         self.listening.lock().unwrap_or_else(PoisonError::into_inner).take();
         let open = self.open.lock().await.take();
@@ -190,8 +202,7 @@ impl HttpWire {
         if let Some(open) = slot.as_ref().filter(|open| open.is_alive()) {
             return Ok(Arc::clone(open));
         }
-        let begun = tokio::time::timeout(limits::START_TIMEOUT, self.begin()).await;
-        let opened = Arc::new(begun.unwrap_or_else(|_elapsed| Err(too_slow()))?);
+        let opened = Arc::new(self.begin_in_time().await?);
         *slot = Some(Arc::clone(&opened));
         self.listen(&opened);
         if self.opened_before.swap(true, Ordering::AcqRel)
@@ -199,6 +210,15 @@ impl HttpWire {
         {
             bell.ring(Ring::Reopened);
         }
+        Ok(opened)
+    }
+
+    async fn begin_in_time(&self) -> Result<Conversation, Fault> {
+        let patience = limits::greeting(*self.took.lock().unwrap_or_else(PoisonError::into_inner));
+        let began = Instant::now();
+        let begun = tokio::time::timeout(patience, self.begin()).await;
+        let opened = begun.unwrap_or_else(|_elapsed| Err(too_slow(patience)))?;
+        *self.took.lock().unwrap_or_else(PoisonError::into_inner) = Some(began.elapsed());
         Ok(opened)
     }
 
@@ -236,15 +256,13 @@ impl HttpWire {
             }
             Ok(response) => {
                 let bell = self.bell();
-                let answer = answer_in(
-                    &self.net,
-                    &conversation.headers,
-                    response,
-                    id,
-                    asking.errand,
-                    bell.as_ref(),
-                );
-                answer.await.map(Asked::Answer)
+                let desk = Desk {
+                    net: &self.net,
+                    headers: &conversation.headers,
+                    who: Who::Call(asking.errand),
+                    bell: bell.as_ref(),
+                };
+                desk.answer(response, id).await.map(Asked::Answer)
             }
             Err(fault) => Err(fault),
         };
@@ -291,8 +309,8 @@ fn request_headers(conversation: &Conversation, asking: &Asking<'_>) -> Result<H
     Ok(all)
 }
 
-fn too_slow() -> Fault {
-    let seconds = limits::START_TIMEOUT.as_secs();
+fn too_slow(patience: Duration) -> Fault {
+    let seconds = patience.as_secs();
     Fault::new(Code::UpstreamUnavailable, format!("the upstream did not greet within {seconds} s"))
 }
 

@@ -6,10 +6,16 @@ use std::time::Duration;
 pub const MESSAGE_BYTES_MAX: usize = model::limits::FRAME_BYTES_MAX;
 /// From starting an upstream to its list of tools. Cold starts of a minute are seen in the wild.
 pub const START_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a greeting of a server that has greeted before may take: so many times as long as then,
+/// and not less than this.
+const GREETING_TIMES: u32 = 8;
+const GREETING_MIN: Duration = Duration::from_secs(3);
 /// How long a child may leave the newest greeting unanswered before it gets the older one, too.
 pub const DISCOVER_PATIENCE: Duration = Duration::from_secs(10);
 /// From opening an old stream to the address it names.
 pub const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Callers that may have one upstream to themselves at a time.
+pub const OWNERS_MAX: usize = 256;
 /// Calls waiting for one child process at a time.
 pub const PENDING_CALLS_MAX: usize = 1_024;
 /// Frames queued for a child that does not read.
@@ -38,7 +44,20 @@ pub const REST_MAX: Duration = Duration::from_millis(3_200);
 /// Between two tries to hear of an upstream's changes.
 pub const LISTEN_PAUSE_MIN: Duration = Duration::from_millis(250);
 pub const LISTEN_PAUSE_MAX: Duration = Duration::from_mins(1);
+/// Before a stream that broke off is asked for where it went on; the least where the server says.
+pub const RESUME_PAUSE: Duration = Duration::from_secs(1);
+pub const RESUME_PAUSE_MIN: Duration = Duration::from_millis(50);
+/// How often a task is looked at, whatever its server says.
+pub const TASK_POLL_MIN: Duration = Duration::from_millis(50);
+pub const TASK_POLL_MAX: Duration = Duration::from_secs(2);
 /// How long a call may wait for answers of its client, over all questions.
 pub const QUESTIONS_TIME: Duration = Duration::from_mins(10);
 /// Times one call may ask for more before it answers.
 pub const ROUNDS_MAX: usize = 16;
+
+/// How long to wait for a greeting: one that was quick once is not waited for as long as one that
+/// nobody knows.
+pub fn greeting(took: Option<Duration>) -> Duration {
+    let doubted = |took: Duration| (took * GREETING_TIMES).clamp(GREETING_MIN, START_TIMEOUT);
+    took.map_or(START_TIMEOUT, doubted)
+}

@@ -5,19 +5,23 @@
 mod offer;
 mod rounds;
 pub(crate) mod talk;
+mod tasks;
+mod visit;
 mod wire;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{PoisonError, RwLock};
 
 use async_trait::async_trait;
+use model::call::ServerLineage;
 use model::{Answer, Code, Fault, ItemKind, Listed, LogLevel, Method};
 use policy::Permit;
 use protocol::headers::{self, Mirrored};
+use protocol::jsonrpc;
 use serde_json::{Map, Value};
 
 pub use self::wire::Wire;
-pub(crate) use self::wire::{Asking, Greeting, Reply, wish};
+pub(crate) use self::wire::{Asking, Greeting, Reply, offered, wish};
 use crate::connector::{Bell, Connector, Offer};
 use crate::errand::Errand;
 pub use protocol::Revision;
@@ -37,11 +41,61 @@ pub struct Mcp<W> {
     wire: W,
     /// Arguments that go into headers too, by tool, as last listed.
     mirrored: RwLock<BTreeMap<String, Vec<Mirrored>>>,
+    /// Tools that are called as tasks or not at all, as last listed.
+    only_tasks: RwLock<BTreeSet<String>>,
+    /// Who it said it is when it was last asked for its tools.
+    introduced: RwLock<Option<ServerLineage>>,
 }
 
 impl<W: Wire> Mcp<W> {
     pub(crate) fn over(wire: W) -> Self {
-        Self { wire, mirrored: RwLock::default() }
+        Self {
+            wire,
+            mirrored: RwLock::default(),
+            only_tasks: RwLock::default(),
+            introduced: RwLock::default(),
+        }
+    }
+
+    fn asking<'a>(&self, permit: &'a Permit, errand: &'a Errand) -> Asking<'a> {
+        let mut params = permit.params().clone();
+        params.insert("name".into(), permit.tool().into());
+        params.insert("arguments".into(), permit.arguments().clone());
+        Asking {
+            method: "tools/call",
+            name: Some(permit.tool()),
+            params,
+            errand: Some(errand),
+            headers: self.headers(permit),
+            written: permit.written(),
+        }
+    }
+
+    async fn settle(&self, permit: &Permit, errand: &Errand) -> Result<Reply, Fault> {
+        let asking = self.asking(permit, errand);
+        if asking.params.contains_key("task") || self.is_only_a_task(permit.tool()) {
+            return tasks::call(&self.wire, asking, errand).await;
+        }
+        match rounds::settle(&self.wire, asking).await {
+            Err(fault) if tasks::stand_in(&fault, errand) => {
+                tasks::in_its_place(&self.wire, self.asking(permit, errand), errand).await
+            }
+            settled => settled,
+        }
+    }
+
+    fn is_only_a_task(&self, tool: &str) -> bool {
+        self.only_tasks.read().unwrap_or_else(PoisonError::into_inner).contains(tool)
+    }
+
+    /// Keeps which tools of 2025-11-25 want to be tasks.
+    fn note_tasks(&self, tools: &[Value]) {
+        let required = |tool: &&Value| {
+            tool.pointer("/execution/taskSupport").is_some_and(|support| support == "required")
+        };
+        let names = tools.iter().filter(required).filter_map(|tool| tool.get("name")?.as_str());
+        let names = names.map(str::to_owned).collect();
+        *self.only_tasks.write().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     /// The headers a call of this tool needs, over wires that have headers.
@@ -95,25 +149,18 @@ impl<W: Wire> Connector for Mcp<W> {
     async fn offer(&self) -> Result<Offer, Fault> {
         let greeting = self.wire.greet().await?;
         let mut offer = offer::offer(&self.wire, &greeting).await?;
-        if greeting.revision.is_modern() && self.wire.host().is_some() {
+        *self.introduced.write().unwrap_or_else(PoisonError::into_inner) = Some(greeting.lineage());
+        offer.speaks = Some(greeting.revision.as_str().to_owned());
+        if !greeting.revision.is_modern() {
+            self.note_tasks(&offer.tools);
+        } else if self.wire.host().is_some() {
             self.note_headers(&mut offer.tools);
         }
         Ok(offer)
     }
 
     async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
-        let mut params = permit.params().clone();
-        params.insert("name".into(), permit.tool().into());
-        params.insert("arguments".into(), permit.arguments().clone());
-        let asking = Asking {
-            method: "tools/call",
-            name: Some(permit.tool()),
-            params,
-            errand: Some(errand),
-            headers: self.headers(permit),
-            written: permit.written(),
-        };
-        let Reply { value, written } = rounds::settle(&self.wire, asking).await?;
+        let Reply { value, written } = self.settle(permit, errand).await?;
         let answer = Answer::read(value).map_err(|why| {
             Fault::new(Code::UpstreamError, "the upstream's answer is not a tool result")
                 .logging(why)
@@ -122,6 +169,9 @@ impl<W: Wire> Connector for Mcp<W> {
     }
 
     async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        if let Some(told) = tasks::ask(&self.wire, permit.method(), permit.params(), errand).await {
+            return told;
+        }
         let params = permit.params().clone();
         let name = match permit.method() {
             Method::ReadResource => params.get("uri"),
@@ -138,7 +188,9 @@ impl<W: Wire> Connector for Mcp<W> {
             headers: Vec::new(),
             written: None,
         };
-        match rounds::settle(&self.wire, asking).await?.value {
+        let modern = self.wire.revision().is_some_and(Revision::is_modern);
+        let settled = rounds::settle(&self.wire, asking).await;
+        match settled.map_err(|fault| not_there(fault, permit.method(), modern))?.value {
             Value::Object(result) => Ok(result),
             _ => Err(Fault::new(Code::UpstreamError, "the upstream's result is not an object")),
         }
@@ -170,6 +222,16 @@ impl<W: Wire> Connector for Mcp<W> {
         self.wire.revision().map(|revision| revision.as_str().to_owned())
     }
 
+    fn introduced(&self) -> Option<ServerLineage> {
+        self.introduced.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn recall(&self, speaks: &str) {
+        if let Ok(revision) = speaks.parse() {
+            self.wire.recall(revision);
+        }
+    }
+
     fn attach(&self, bell: Bell) {
         self.wire.attach(bell);
     }
@@ -177,6 +239,18 @@ impl<W: Wire> Connector for Mcp<W> {
     async fn close(&self) {
         self.wire.close().await;
     }
+}
+
+/// Since 2026-07-28 an unknown resource is an invalid parameter; before it had a code of its own.
+fn not_there(mut fault: Fault, method: &Method, modern: bool) -> Fault {
+    if modern
+        && *method == Method::ReadResource
+        && let Some(error) = fault.upstream.as_mut()
+        && error.code == jsonrpc::INVALID_PARAMS
+    {
+        error.code = jsonrpc::RESOURCE_NOT_FOUND;
+    }
+    fault
 }
 
 /// What is worth asking for, given what a server says it has.

@@ -18,6 +18,7 @@ use model::{Code, Fault, Secret};
 use protocol::Revision;
 use serde_json::Map;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::child::Child;
@@ -74,8 +75,10 @@ struct Home {
     /// One start at a time.
     starting: Mutex<()>,
     started_before: AtomicBool,
-    /// What the server turned out to be; asked about once.
-    known: StdMutex<Option<Revision>>,
+    /// What the server turned out to be, and how long that took; asked about once.
+    known: StdMutex<Option<(Revision, Duration)>>,
+    /// What it was before we were started; good for one try.
+    recalled: StdMutex<Option<Revision>>,
     closed: CancellationToken,
     bell: StdMutex<Option<Bell>>,
     /// Resources somebody wants news of.
@@ -100,6 +103,7 @@ impl Stdio {
                 starting: Mutex::default(),
                 started_before: AtomicBool::new(false),
                 known: StdMutex::default(),
+                recalled: StdMutex::default(),
                 closed: CancellationToken::new(),
                 bell: StdMutex::default(),
                 followed: StdMutex::default(),
@@ -138,7 +142,7 @@ impl Home {
         let opening = tokio::time::timeout(limits::START_TIMEOUT, self.open(bell.clone()));
         let opened = match self.closed.run_until_cancelled(opening).await {
             None => return Err(Fault::new(Code::ShuttingDown, "the gate is closing")),
-            Some(Err(_elapsed)) => return Err(too_slow()),
+            Some(Err(_elapsed)) => return Err(too_slow(limits::START_TIMEOUT)),
             Some(Ok(opened)) => Arc::new(opened?),
         };
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
@@ -158,8 +162,23 @@ impl Home {
     /// the older one; which it was is remembered.
     async fn open(&self, bell: Option<Bell>) -> Result<Conversation, Fault> {
         let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let age = known.map_or(self.config.age, Age::Pinned);
-        let opened = match self.open_as(age, bell.clone()).await {
+        let age = known.map_or(self.config.age, |(revision, _)| Age::Pinned(revision));
+        let recalled = self.recalled.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let recalled = recalled.filter(|_| age == Age::Auto && self.config.age == Age::Auto);
+        let patience = limits::greeting(known.map(|(_, took)| took));
+        let began = Instant::now();
+        let first = tokio::time::timeout(patience, async {
+            if let Some(revision) = recalled
+                && let Ok(open) = self.open_as(Age::Pinned(revision), bell.clone()).await
+            {
+                return Ok(open);
+            }
+            self.open_as(age, bell.clone()).await
+        });
+        let first = first.await;
+        // Silence says nothing about its age; any other failure may be that of another server.
+        let Ok(first) = first else { return Err(self.told(too_slow(patience))) };
+        let opened = match first {
             Err(fault) if age == Age::Auto && fault.code == Code::UpstreamUnavailable => self
                 .open_as(Age::Pinned(Revision::NEWEST_LEGACY), bell)
                 .await
@@ -167,8 +186,13 @@ impl Home {
             opened => opened,
         };
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) =
-            opened.as_ref().ok().map(|open| open.greeting.revision);
-        opened.map_err(|fault| fault.logging(self.said.lines().join("\n")))
+            opened.as_ref().ok().map(|open| (open.greeting.revision, began.elapsed()));
+        opened.map_err(|fault| self.told(fault))
+    }
+
+    /// With what it wrote on standard error.
+    fn told(&self, fault: Fault) -> Fault {
+        fault.logging(self.said.lines().join("\n"))
     }
 
     async fn open_as(&self, age: Age, bell: Option<Bell>) -> Result<Conversation, Fault> {
@@ -241,6 +265,11 @@ impl Wire for Pipe {
         self.home.said.lines()
     }
 
+    fn recall(&self, revision: Revision) {
+        let mut recalled = self.home.recalled.lock().unwrap_or_else(PoisonError::into_inner);
+        *recalled = Some(revision);
+    }
+
     fn revision(&self) -> Option<Revision> {
         self.home.running().map(|open| open.greeting.revision)
     }
@@ -254,7 +283,7 @@ impl Wire for Pipe {
     }
 }
 
-fn too_slow() -> Fault {
-    let seconds = limits::START_TIMEOUT.as_secs();
+fn too_slow(patience: Duration) -> Fault {
+    let seconds = patience.as_secs();
     Fault::new(Code::UpstreamUnavailable, format!("the upstream did not start within {seconds} s"))
 }

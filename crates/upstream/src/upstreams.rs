@@ -21,13 +21,26 @@ pub struct Member {
     pub connector: Arc<dyn Connector>,
     /// Overrides the gate's own call timeout.
     pub timeout: Option<Duration>,
+    /// Overrides both, by the upstream's own names of tools.
+    pub tool_timeouts: BTreeMap<String, Duration>,
     pub filter: Filter,
     pub breaker: Arc<Breaker>,
 }
 
 impl Member {
     pub fn new(connector: Arc<dyn Connector>) -> Self {
-        Self { connector, timeout: None, filter: Filter::default(), breaker: Arc::default() }
+        Self {
+            connector,
+            timeout: None,
+            tool_timeouts: BTreeMap::new(),
+            filter: Filter::default(),
+            breaker: Arc::default(),
+        }
+    }
+
+    /// How long a call of this tool may take, where that is not as for all upstreams.
+    pub fn timeout_of(&self, tool: &str) -> Option<Duration> {
+        self.tool_timeouts.get(tool).copied().or(self.timeout)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use model::{Code, Effect};
+use proptest::prelude::*;
 
 fn source(upstream: &str, definitions: Vec<Value>) -> Source {
     let upstream = UpstreamName::from_string(upstream);
@@ -149,4 +150,39 @@ fn the_definition_is_kept_untouched() {
         json!({"z": 1, "name": "x", "vendor": {"b": 1, "a": 2}, "inputSchema": {"type": "object"}});
     let catalogue = build(vec![source("a", vec![odd.clone()])]);
     assert_eq!(catalogue.resolve("x").unwrap().definition().to_string(), odd.to_string());
+}
+
+proptest! {
+    /// C1: no two tools of whatever names share one, and every rendering leads back to its tool
+    /// unless several tools go by it, in which case it leads nowhere.
+    #[test]
+    fn names_are_injective_and_lead_home_through_the_index(
+        tools in prop::collection::btree_set(("[a-zA-Z0-9_.-]{1,6}", any::<String>()), 1..12),
+        naming in prop::sample::select(vec![Naming::Auto, Naming::None, Naming::Wire, Naming::Short]),
+    ) {
+        let mut sources: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for (upstream, name) in tools {
+            sources.entry(upstream).or_default().push(tool(&name));
+        }
+        let sources = sources.into_iter().map(|(upstream, tools)| source(&upstream, tools));
+        let catalogue = Catalogue::build(Generation(1), sources.collect(), naming);
+        for entry in catalogue.entries() {
+            let ids = &entry.item.ids;
+            for own in [&entry.shown_name, &ids.wire] {
+                let found = catalogue.resolve(own).map(|found| &found.item.key);
+                prop_assert_eq!(found, Some(&entry.item.key), "{}", own);
+            }
+            for shared in [&ids.canonical, &ids.legacy, &entry.item.name] {
+                let bearers = catalogue.entries().iter().filter(|other| {
+                    let ids = &other.item.ids;
+                    [&other.shown_name, &ids.wire, &ids.canonical, &ids.legacy, &other.item.name]
+                        .contains(&shared)
+                });
+                let bearers: Vec<_> = bearers.map(|other| &other.item.key).collect();
+                let found = catalogue.resolve(shared).map(|found| &found.item.key);
+                prop_assert!(found.is_none_or(|found| bearers.contains(&found)), "{}", shared);
+                prop_assert!(bearers.len() > 1 || found == Some(&entry.item.key), "{}", shared);
+            }
+        }
+    }
 }

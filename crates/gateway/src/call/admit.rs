@@ -10,6 +10,7 @@ use policy::Permit;
 use store::{Claim, Opened, Opening, failpoint};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::again::Again;
 use super::record::Entry;
 use super::{CallRequest, claim};
 use crate::gateway::Gateway;
@@ -21,6 +22,7 @@ use crate::runs::{self, Wish};
 pub(super) struct Admitted {
     pub(super) permit: Permit,
     pub(super) timeout: Duration,
+    pub(super) again: Again,
     /// The answer this key got before; then nothing is sent.
     pub(super) stored: Option<Answer>,
     pub(super) _place: OwnedSemaphorePermit,
@@ -46,7 +48,8 @@ pub(super) async fn admit(
     entry.record.call.deadline = entry.record.call.started_at.after(timeout);
     egress(gateway, &permit)?;
     let stored = open(gateway, &permit, claim, entry).await?;
-    Ok(Admitted { permit, timeout, stored, _place: place, _places: places })
+    let again = Again::new(tool, &permit, entry);
+    Ok(Admitted { permit, timeout, again, stored, _place: place, _places: places })
 }
 
 /// Somebody must answer for the call.
@@ -106,7 +109,8 @@ fn budget(
 /// The shortest patience of caller, manifest, upstream and gate.
 fn timeout(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Duration {
     let declared = tool.capability.as_ref().and_then(|capability| capability.limits.timeout_ms);
-    let upstream = gateway.upstreams.member(&tool.item.key.upstream).and_then(|m| m.timeout);
+    let member = gateway.upstreams.member(&tool.item.key.upstream);
+    let upstream = member.and_then(|member| member.timeout_of(&tool.item.key.name));
     let ours = upstream.unwrap_or(gateway.settings.call_timeout);
     [request.timeout, declared.map(Duration::from_millis)]
         .into_iter()

@@ -18,11 +18,12 @@ use crate::questions::{self, Judge};
 /// Where a key travels in `_meta`, from clients to us and from us to upstreams.
 const META_KEY: &str = "toolgate/idempotency_key";
 
-/// Makes the call: exactly one attempt. A key that was answered before makes none.
+/// Makes the call: one attempt, and more only as its capability says. A key that was answered before
+/// makes none.
 pub(super) async fn dispatch(
     gateway: &Gateway,
     request: &CallRequest,
-    admitted: Admitted,
+    mut admitted: Admitted,
     watch: &Watch,
     entry: &mut Entry,
 ) -> Result<Answer, Fault> {
@@ -57,12 +58,13 @@ pub(super) async fn dispatch(
     entry.dispatched = true;
     // If the gate stops first, the call is dropped and its connector tells the upstream.
     let answer = tokio::select! {
-        answer = make(gateway, &admitted.permit, &errand) => answer,
+        answer = attempts(gateway, &mut admitted, &errand) => answer,
         () = gateway.stopping().cancelled() => {
             Err(Fault::new(Code::Cancelled, "the gate closed before the upstream answered"))
         }
     };
     entry.findings.extend(judge.as_ref().map(|judge| judge.told()).unwrap_or_default());
+    entry.repeats = admitted.again.repeats();
     entry.upstream_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     match answer {
         Ok(answer) => {
@@ -89,6 +91,28 @@ fn in_rounds(judge: &Judge, answer: &Answer) -> Result<(), Fault> {
             Fault::new(Code::UpstreamError, message)
         })
     })
+}
+
+/// Each attempt has the whole time, and the caller may give up during the pause, too.
+async fn attempts(
+    gateway: &Gateway,
+    admitted: &mut Admitted,
+    errand: &Errand,
+) -> Result<Answer, Fault> {
+    loop {
+        let fault = match make(gateway, &admitted.permit, errand).await {
+            Err(fault) => fault,
+            answer => return answer,
+        };
+        let Some(pause) = admitted.again.after(&fault, &admitted.permit, gateway) else {
+            return Err(fault);
+        };
+        tracing::info!(%fault, pause_ms = pause.as_millis(), "a call is made again");
+        let given_up = errand.cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none();
+        if given_up {
+            return Err(Fault::new(Code::Cancelled, "the caller cancelled this call"));
+        }
+    }
 }
 
 /// A tool's answer has a shape of its own; every other result is passed on as it is.

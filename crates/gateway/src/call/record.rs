@@ -37,6 +37,8 @@ pub(super) struct Entry {
     pub(super) answer: Option<Answer>,
     pub(super) deduplicated: bool,
     pub(super) upstream_ms: u64,
+    /// Attempts beyond the first.
+    pub(super) repeats: u32,
     pub(super) provenance: Provenance,
     /// The rules this call is judged by, whatever comes into force meanwhile.
     pub(super) rules: Arc<Rules>,
@@ -94,6 +96,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
             manifest: None,
             policy_hash: rules.hash().to_owned(),
             gateway_version: env!("CARGO_PKG_VERSION").to_owned(),
+            server: None,
         },
     };
     let mut entry = Entry {
@@ -117,6 +120,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         answer: None,
         deduplicated: false,
         upstream_ms: 0,
+        repeats: 0,
         provenance: Provenance::default(),
         rules,
         run: None,
@@ -288,7 +292,7 @@ fn envelope(entry: &Entry, status: CallStatus) -> CallResult {
         approval_id: entry.record.approval_id.clone(),
         deduplicated: entry.deduplicated,
         cleaning: Cleaning::default(),
-        metrics: Metrics { latency_ms, upstream_ms: entry.upstream_ms, retry_count: 0 },
+        metrics: Metrics { latency_ms, upstream_ms: entry.upstream_ms, retry_count: entry.repeats },
         provenance: entry.provenance.clone(),
     }
 }

@@ -31,6 +31,8 @@ pub(super) fn resolve(
     call.capability_id =
         tool.capability.as_ref().map(|capability| capability.capability_id.clone());
     call.lineage.definition_hash = Some(tool.item.full_hash.clone());
+    let member = gateway.upstreams.member(&tool.item.key.upstream);
+    call.lineage.server = member.and_then(|member| member.connector.introduced());
     call.lineage.manifest.clone_from(&tool.manifest);
     let declared = tool.capability.as_ref().map(manifest::Capability::replay_rule);
     entry.record.replay_rule = Some(declared.unwrap_or(ReplayRule::MustStub));

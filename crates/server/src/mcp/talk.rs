@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateway::{CallRequest, Cleared, News, Question, Via, Watch};
-use model::{Fault, Method};
+use model::{Fault, Method, SessionId};
 use protocol::Id;
 use protocol::encode;
 use serde_json::{Map, Value};
@@ -147,7 +147,12 @@ impl Desk<'_> {
         }
         let Question { method, params, reply } = question;
         let id = self.visit.memory.ask(reply);
-        self.send(encode::request(&id, &method, params.get()));
+        let mut params = params.get().clone();
+        // 2025-11-25 gives every visit a name; newer upstreams do not.
+        if params.get("mode").is_some_and(|mode| mode == "url") {
+            params.entry("elicitationId").or_insert_with(|| SessionId::random().as_str().into());
+        }
+        self.send(encode::request(&id, &method, &params));
         self.asked.push(id);
     }
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio, exit};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolgate_testkit::faulty::{self, Wrong};
 use toolgate_testkit::mcp::{self, Reaction};
 
@@ -26,13 +26,24 @@ fn main() -> io::Result<()> {
     if fault == "crash at start" && faulty() {
         exit(3);
     }
+    let mut late = Vec::new();
     for line in io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?)?;
+        if message.get("method").is_some_and(|method| method == "notifications/cancelled") {
+            io::stdout().write_all(&std::mem::take(&mut late))?;
+        }
         if faulty() {
             fall(&fault, &message)?;
-            if let Some(wrong) = faulty::wrong(&fault, &message) {
-                commit(wrong, &faulty)?;
-                continue;
+            match faulty::wrong(&fault, &message) {
+                Some(Wrong::Late(bytes)) => {
+                    late = bytes;
+                    continue;
+                }
+                Some(wrong) => {
+                    commit(wrong, &faulty)?;
+                    continue;
+                }
+                None => {}
             }
         }
         let mut out = io::stdout().lock();
@@ -50,9 +61,8 @@ fn main() -> io::Result<()> {
 fn fall(fault: &str, message: &Value) -> io::Result<()> {
     let method = message["method"].as_str().unwrap_or_default();
     match (fault, method) {
-        ("crash at greeting", "initialize" | "server/discover")
-        | ("crash at list", "tools/list")
-        | ("crash at call", "tools/call") => exit(3),
+        (fault, method) if faulty::crashes(fault, method) => exit(3),
+        (fault, "tools/call") if faulty::AT_MEETING.contains(&fault) => exit(3),
         ("exit 0", "tools/call") => exit(0),
         ("exit 1", "tools/call") => exit(1),
         ("segfault", "tools/call") => {
@@ -86,13 +96,6 @@ fn fall(fault: &str, message: &Value) -> io::Result<()> {
             }
             io::stderr().write_all(b"\n")?;
         }
-        ("list storm", "tools/call") => {
-            let mut out = io::stdout().lock();
-            let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
-            for _ in 0..500 {
-                writeln!(out, "{changed}")?;
-            }
-        }
         _ => {}
     }
     Ok(())
@@ -108,7 +111,13 @@ fn stuck() {
 fn commit(wrong: Wrong, faulty: &dyn Fn() -> bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match wrong {
-        Wrong::Nothing => {}
+        Wrong::Nothing | Wrong::Late(_) => {}
+        Wrong::Storm(times, last) => {
+            for _ in 0..times {
+                writeln!(out, "{}", faulty::changed())?;
+            }
+            out.write_all(&last)?;
+        }
         Wrong::Bytes(bytes) => out.write_all(&bytes)?,
         Wrong::Flood(byte, count) => {
             let chunk = vec![byte; count.min(1 << 16)];

@@ -66,6 +66,11 @@ impl Everything {
             "test_missing_capability" => return can_sample(cx).and_then(|()| fixed_answer(name)),
             "test_tool_with_logging" | "test_logging_tool" => self.log(cx).await,
             "test_tool_with_progress" => progress(cx).await,
+            "test_wait" => self.wait(cx).await,
+            "test_waits_cancelled" => {
+                let times = self.shared.cancelled.load(Ordering::SeqCst);
+                return Ok(said(format!("{times} cancelled")));
+            }
             "test_reconnection" => {
                 tokio::time::sleep(A_MOMENT).await;
                 Ok(())
@@ -75,6 +80,16 @@ impl Everything {
         };
         told.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(said(format!("`{name}` is done")))
+    }
+
+    /// Says that it has begun, and waits to be cancelled.
+    async fn wait(&self, cx: &RequestContext<RoleServer>) -> Result<(), ServiceError> {
+        if let Some(token) = cx.meta.get_progress_token() {
+            cx.peer.notify_progress(ProgressNotificationParam::new(token, 1.0)).await?;
+        }
+        cx.ct.cancelled().await;
+        self.shared.cancelled.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
     /// Makes the change that the tool with this name is for; false if it is for none.

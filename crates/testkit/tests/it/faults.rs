@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use auth::Credentials;
 use gateway::CallRequest;
 use serde_json::json;
-use toolgate_testkit::faulty::{ANYWHERE, ON_A_PIPE, OVER_HTTP};
+use toolgate_testkit::faulty::{ANYWHERE, ON_A_PIPE, OVER_HTTP, OVER_NETWORKS};
 use toolgate_testkit::{FaultyHttp, Recorder, Script, TestGateway, World};
-use upstream::http::Http;
+use upstream::http::{Http, Road};
 use upstream::mcp::Age;
 use upstream::stdio::{Config, Stdio};
 
@@ -22,6 +22,8 @@ const GROWTH_MAX: u64 = 16 << 20;
 const RECOVERY_MAX: Duration = Duration::from_secs(5);
 /// How long a call waits for a faulty server.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// Set for a test that has a process of its own.
+const ALONE: &str = "TOOLGATE_TEST_ALONE";
 
 /// A server that can be told to err.
 enum Bad {
@@ -58,8 +60,30 @@ async fn over_http(fault: &'static str) -> (World, Bad) {
     (gate(http).start().await, Bad::Http(server))
 }
 
+async fn over_sse(fault: &'static str) -> (World, Bad) {
+    let server = FaultyHttp::start_sse(fault).await;
+    let http = Http::by(Road::Old, &server.url, &Credentials::default(), Age::Auto).unwrap();
+    (gate(http).start().await, Bad::Http(server))
+}
+
+/// Runs the test in a process of its own, whatever the runner, so that what is counted is its alone.
+/// Nextest gives it one already.
+async fn alone(test: &str, work: impl Future<Output = ()>) {
+    if std::env::var_os("NEXTEST").is_some() || std::env::var_os(ALONE).is_some() {
+        return work.await;
+    }
+    let test = test.split_once("::").map_or(test, |(_crate, test)| test);
+    let run = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1")
+        .output();
+    let ran = run.await.unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && said.contains("1 passed"), "{test}: {said}");
+}
+
 /// CW-82: the same table for every kind of upstream.
-async fn check(fault: &'static str, world: World, bad: Bad) {
+async fn check(fault: &'static str, tasks_before: usize, world: World, bad: Bad) {
     assert!(world.refreshed.failures.is_empty(), "{fault}: {:?}", world.refreshed.failures);
     let watching = Arc::clone(&world.gateway);
     let watching = tokio::spawn(async move { watching.watch().await });
@@ -71,7 +95,7 @@ async fn check(fault: &'static str, world: World, bad: Bad) {
         assert_eq!(code(&world.call("peek", json!({})).await), None, "{fault}");
     }
     let grown = memory().saturating_sub(before.0);
-    assert!(!is_alone() || grown <= GROWTH_MAX, "{fault}: {} MiB more", grown >> 20);
+    assert!(grown <= GROWTH_MAX, "{fault}: {} MiB more", grown >> 20);
     bad.err(false);
     let over = Instant::now();
     while code(&call_bad(&world).await).is_some() {
@@ -82,9 +106,7 @@ async fn check(fault: &'static str, world: World, bad: Bad) {
     world.gateway.close(Duration::from_secs(1)).await;
     watching.await.unwrap();
     drop((world, bad));
-    if is_alone() {
-        nothing_is_left(fault, before.1).await;
-    }
+    nothing_is_left(fault, before.1, tasks_before).await;
 }
 
 async fn call_bad(world: &World) -> gateway::Done {
@@ -92,18 +114,17 @@ async fn call_bad(world: &World) -> gateway::Done {
     world.send(CallRequest { timeout: Some(PATIENCE), ..request }).await
 }
 
-async fn nothing_is_left(fault: &str, descriptors_before: usize) {
+async fn nothing_is_left(fault: &str, descriptors_before: usize, tasks_before: usize) {
     let since = Instant::now();
-    while !children().is_empty() || descriptors() > descriptors_before {
-        let left = (children(), descriptors(), descriptors_before);
+    while !children().is_empty() || descriptors() > descriptors_before || tasks() > tasks_before {
+        let left = (children(), descriptors(), descriptors_before, tasks(), tasks_before);
         assert!(since.elapsed() < RECOVERY_MAX, "{fault}: left behind: {left:?}");
         tokio::task::yield_now().await;
     }
 }
 
-/// Whether this test has a process of its own, as under nextest; else others' memory is counted too.
-fn is_alone() -> bool {
-    std::env::var_os("NEXTEST").is_some()
+fn tasks() -> usize {
+    tokio::runtime::Handle::current().metrics().num_alive_tasks()
 }
 
 fn memory() -> u64 {
@@ -134,8 +155,13 @@ macro_rules! faults {
         $(mod $name { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $over() {
-                let (world, bad) = super::$over($fault).await;
-                super::check($fault, world, bad).await;
+                let test = concat!(module_path!(), "::", stringify!($over));
+                super::alone(test, async {
+                    let tasks_before = super::tasks();
+                    let (world, bad) = super::$over($fault).await;
+                    super::check($fault, tasks_before, world, bad).await;
+                })
+                .await;
             }
         )+ })*
 
@@ -144,10 +170,11 @@ macro_rules! faults {
         fn the_table_is_complete() {
             let mut told = [$(($fault, [$(stringify!($over)),+].as_slice())),*];
             told.sort_unstable();
-            let both: &[&str] = &["on_a_pipe", "over_http"];
-            let mut wanted: Vec<(&str, &[&str])> = ANYWHERE.iter().map(|f| (*f, both)).collect();
-            wanted.extend(ON_A_PIPE.iter().map(|f| (*f, &both[..1])));
-            wanted.extend(OVER_HTTP.iter().map(|f| (*f, &both[1..])));
+            let all: &[&str] = &["on_a_pipe", "over_http", "over_sse"];
+            let mut wanted: Vec<(&str, &[&str])> = ANYWHERE.iter().map(|f| (*f, all)).collect();
+            wanted.extend(ON_A_PIPE.iter().map(|f| (*f, &all[..1])));
+            wanted.extend(OVER_NETWORKS.iter().map(|f| (*f, &all[1..])));
+            wanted.extend(OVER_HTTP.iter().map(|f| (*f, &all[1..2])));
             wanted.sort_unstable();
             assert_eq!(told.as_slice(), wanted.as_slice());
         }
@@ -155,25 +182,26 @@ macro_rules! faults {
 }
 
 faults! {
-    hang_at_greeting: "hang at greeting", on_a_pipe, over_http;
-    hang_at_list: "hang at list", on_a_pipe, over_http;
-    hang_at_call: "hang at call", on_a_pipe, over_http;
-    garbage: "garbage", on_a_pipe, over_http;
-    half_frame: "half frame", on_a_pipe, over_http;
-    no_end: "no end for 100 MB", on_a_pipe, over_http;
-    nul: "nul", on_a_pipe, over_http;
-    invalid_utf8: "invalid utf-8", on_a_pipe, over_http;
-    wrong_id: "wrong id", on_a_pipe, over_http;
-    duplicate_id: "duplicate id", on_a_pipe, over_http;
-    result_and_error: "result and error", on_a_pipe, over_http;
-    a_byte_a_second: "a byte a second", on_a_pipe, over_http;
-    endless_pages: "endless pages", on_a_pipe, over_http;
-    repeated_cursor: "repeated cursor", on_a_pipe, over_http;
-    late_answer: "late answer", on_a_pipe, over_http;
+    hang_at_greeting: "hang at greeting", on_a_pipe, over_http, over_sse;
+    hang_at_list: "hang at list", on_a_pipe, over_http, over_sse;
+    hang_at_call: "hang at call", on_a_pipe, over_http, over_sse;
+    crash_at_greeting: "crash at greeting", on_a_pipe, over_http, over_sse;
+    crash_at_list: "crash at list", on_a_pipe, over_http, over_sse;
+    crash_at_call: "crash at call", on_a_pipe, over_http, over_sse;
+    garbage: "garbage", on_a_pipe, over_http, over_sse;
+    half_frame: "half frame", on_a_pipe, over_http, over_sse;
+    no_end: "no end for 100 MB", on_a_pipe, over_http, over_sse;
+    nul: "nul", on_a_pipe, over_http, over_sse;
+    invalid_utf8: "invalid utf-8", on_a_pipe, over_http, over_sse;
+    wrong_id: "wrong id", on_a_pipe, over_http, over_sse;
+    duplicate_id: "duplicate id", on_a_pipe, over_http, over_sse;
+    result_and_error: "result and error", on_a_pipe, over_http, over_sse;
+    a_byte_a_second: "a byte a second", on_a_pipe, over_http, over_sse;
+    endless_pages: "endless pages", on_a_pipe, over_http, over_sse;
+    repeated_cursor: "repeated cursor", on_a_pipe, over_http, over_sse;
+    late_answer: "late answer", on_a_pipe, over_http, over_sse;
+    list_storm: "list storm", on_a_pipe, over_http, over_sse;
     crash_at_start: "crash at start", on_a_pipe;
-    crash_at_greeting: "crash at greeting", on_a_pipe;
-    crash_at_list: "crash at list", on_a_pipe;
-    crash_at_call: "crash at call", on_a_pipe;
     exit_0: "exit 0", on_a_pipe;
     exit_1: "exit 1", on_a_pipe;
     segfault: "segfault", on_a_pipe;
@@ -181,11 +209,10 @@ faults! {
     stdout_noise: "stdout noise", on_a_pipe;
     stderr_flood: "stderr flood", on_a_pipe;
     grandchild: "grandchild", on_a_pipe;
-    list_storm: "list storm", on_a_pipe;
-    status_503: "status 503", over_http;
-    reset: "reset", over_http;
+    status_503: "status 503", over_http, over_sse;
+    reset: "reset", over_http, over_sse;
+    endless_stream: "endless stream", over_http, over_sse;
+    redirect: "redirect", over_http, over_sse;
     wrong_length: "wrong length", over_http;
     gzip_bomb: "gzip bomb", over_http;
-    endless_stream: "endless stream", over_http;
-    redirect: "redirect", over_http;
 }

@@ -23,6 +23,7 @@ mod matrix;
 mod mcp_servers;
 mod misbehaviour;
 mod modes;
+mod odd_servers;
 mod output;
 mod recording;
 mod replay;

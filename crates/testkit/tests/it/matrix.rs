@@ -11,10 +11,15 @@
 mod client;
 mod servers;
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use self::client::Client;
-use self::servers::{Over, front};
+use self::servers::{Front, Over, front};
+
+/// How long what must happen may take on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 /// The first revision that asks people.
@@ -50,10 +55,13 @@ async fn every_client(over: Over, server: &'static str) {
         fails(&mut client).await;
         reports(&mut client).await;
         samples(&mut client).await;
+        roots(&mut client).await;
+        cancels(&mut client).await;
         if revision >= ASKS && server >= ASKS {
             asks(&mut client).await;
         }
         client.leave().await;
+        becomes_a_task(&front, revision, server).await;
     }
 }
 
@@ -96,6 +104,50 @@ async fn samples(client: &mut Client) {
     let text = answer["result"]["content"][0]["text"].as_str();
     assert_eq!(text, Some("LLM response: Paris"), "{answer}");
     assert_eq!(client.take_asked(), ["sampling/createMessage"]);
+}
+
+async fn roots(client: &mut Client) {
+    client.will_answer(json!({"roots": [{"uri": "file:///home/ann", "name": "home"}]}));
+    let answer = client.call("test_input_required_result_list_roots", json!({})).await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(text.contains("file:///home/ann"), "{answer}");
+    assert_eq!(client.take_asked(), ["roots/list"]);
+}
+
+/// What a client gives up, the server gives up, and nothing is said about it any more.
+async fn cancels(client: &mut Client) {
+    let cancelled = async |client: &mut Client| {
+        let answer = client.call("test_waits_cancelled", json!({})).await;
+        answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+    };
+    let before = cancelled(client).await;
+    client.begin_and_cancel("test_wait").await;
+    let began = Instant::now();
+    while cancelled(client).await == before {
+        assert!(began.elapsed() < PATIENCE, "the server does not know that it was cancelled");
+    }
+}
+
+/// A job that its server makes a task is one for a client that follows tasks, and for others an answer
+/// that takes its time. Servers before 2026-07-28 have none here; those with tasks of their own are in
+/// the connector's tests.
+async fn becomes_a_task(front: &Front, revision: &'static str, server: &str) {
+    let modern = |revision: &str| revision == "2026-07-28";
+    let able = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let mut client = Client::connect_able(&front.world, revision, able).await;
+    let answer = match (modern(revision), modern(server)) {
+        (true, true) => {
+            let begun = client.call("slow_compute", json!({"seconds": 0.01})).await;
+            assert_eq!(begun["result"]["resultType"], "task", "{begun}");
+            client.until_done(&begun["result"]["taskId"]).await
+        }
+        (false, true) => client.call("failing_job", json!({})).await["result"].clone(),
+        _ => client.call("slow_compute", json!({"seconds": 0.01})).await["result"].clone(),
+    };
+    let text = answer["content"][0]["text"].as_str().unwrap_or_default();
+    let wanted = if modern(server) && !modern(revision) { "always fails" } else { "computed for" };
+    assert!(text.contains(wanted), "{revision} on {server}: {answer}");
+    client.leave().await;
 }
 
 /// CO-208: accepted, declined, given up; each in the client's own way.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use auth::Credentials;
 use gateway::{CallRequest, Watch};
-use model::{Code, Secret};
+use model::{Code, Principal, Secret};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -14,6 +15,7 @@ use toolgate_testkit::{McpHttp, Style, TestGateway, World};
 use upstream::http::Http;
 use upstream::mcp::Age;
 use upstream::stdio::{Config, Stdio};
+use upstream::{Connector, Split};
 
 use crate::{code, progress};
 
@@ -26,6 +28,56 @@ async fn with_child() -> (World, TempDir) {
         ..Config::new(env!("CARGO_BIN_EXE_fake_mcp"))
     };
     (TestGateway::new().upstream("child", Stdio::new(config)).start().await, home)
+}
+
+/// SG-1: what a child lists becomes tools, and every call of one goes the whole road.
+#[tokio::test]
+async fn a_call_of_a_childs_tool_goes_the_whole_road() {
+    let (world, _home) = with_child().await;
+    assert_eq!(code(&world.call("echo", json!({"n": 1})).await), None);
+    assert_eq!(world.last_record().await.stages, crate::ROAD);
+}
+
+/// CO-21 (lineage): the record says which server answered, in which revision, with what to offer.
+#[tokio::test]
+async fn the_record_names_the_server() {
+    let (world, _home) = with_child().await;
+    assert_eq!(code(&world.call("echo", json!({})).await), None);
+    let server = world.last_record().await.call.lineage.server.unwrap();
+    assert_eq!((server.name.as_str(), server.version.as_str()), ("fake-mcp", "1"));
+    assert_eq!(server.protocol_version, "2025-11-25");
+    assert_eq!(server.capabilities_hash, model::canonical::hash(&json!({"tools": {}})));
+}
+
+/// Each caller has a process of its own if the upstream says so, and finds it again.
+#[tokio::test]
+async fn callers_can_have_a_child_each() {
+    let script = r#"while read -r line; do
+      id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+      case $line in
+        *'"method":"initialize"'*) r='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+        *'"method":"tools/list"'*) r='"result":{"tools":[{"name":"who","inputSchema":{"type":"object"}}]}' ;;
+        *'"method":"tools/call"'*) r='"result":{"content":[{"type":"text","text":"'$$'"}]}' ;;
+        *'"id":'*) r='"error":{"code":-32601,"message":"no"}' ;;
+        *) continue ;;
+      esac
+      printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$r"
+    done"#;
+    let make = move || {
+        let args = vec!["-c".to_owned(), script.to_owned()];
+        let stdio = Stdio::new(Config { args, ..Config::new("sh") });
+        Ok(Arc::new(stdio) as Arc<dyn Connector>)
+    };
+    let world = TestGateway::new().upstream("split", Split::new(make).unwrap()).start().await;
+    let process = async |name: &str| {
+        let done = world.call_as(Principal::user(name), "who", json!({})).await;
+        assert_eq!(code(&done), None);
+        done.cleared.get().full_text()
+    };
+    let (ann, bob) = (process("ann").await, process("bob").await);
+    assert_ne!(ann, bob);
+    assert_eq!(process("ann").await, ann);
+    world.gateway.close(Duration::from_secs(1)).await;
 }
 
 async fn with_server(style: Style) -> (World, McpHttp) {

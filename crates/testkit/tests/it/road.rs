@@ -1,5 +1,8 @@
 //! The fixed order of stages, and where each refusal leaves it.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use gateway::{CallRequest, Mode};
 use model::{Answer, CallStatus, Caller, Code, Effect, Fault, Grant, Principal, RecordStatus};
 use serde_json::{Value, json};
@@ -128,7 +131,7 @@ async fn policy_is_asked_again_when_the_call_is_made() {
         .start()
         .await;
     assert_eq!(code(&world.call("peek", json!({})).await), None);
-    world.clock.advance(std::time::Duration::from_mins(1));
+    world.clock.advance(Duration::from_mins(1));
     assert!(!world.gateway.hydrate(&World::ann(), "peek").get().is_error);
     let request = World::request("peek", json!({}));
     refused(&world, &recorder, request, Code::PolicyDenied, "policy").await;
@@ -146,6 +149,44 @@ async fn the_record_names_the_person_and_the_agent() {
 
     let nobody = CallRequest::new(Caller::new(Principal::user("")), "peek", json!({}));
     refused(&world, &recorder, nobody, Code::AuthRequired, "identity").await;
+}
+
+/// C18, CO-128, CO-129: a call is made again for the codes its capability lists, as often as it says,
+/// and a write only with a key, which stays the same.
+#[tokio::test]
+async fn a_call_is_made_again_only_as_its_capability_says() {
+    let check = async |class: &str, key: Option<&str>, retry: Value, failed: Code, calls: usize| {
+        let recorder = Recorder::one("peek", Script::Fault(Fault::new(failed, "no")));
+        let over = json!({"class": class, "retry": retry});
+        let binding = capability("shelf.peek", "peek", over);
+        let gate = TestGateway::new().upstream("shelf", recorder.clone());
+        let world = gate.manifest("shelf", manifest([binding])).start().await;
+        let request = World::request("peek", json!({}));
+        let key = key.map(str::to_owned);
+        let done = world.send(CallRequest { idempotency_key: key, ..request }).await;
+        assert_eq!((code(&done), recorder.count()), (Some(failed), calls), "{class} {retry}");
+        let repeats = done.result.unwrap().metrics.retry_count;
+        assert_eq!(usize::try_from(repeats).unwrap(), calls - 1);
+    };
+    let (down, slow) = (Code::UpstreamUnavailable, Code::UpstreamTimeout);
+    let three = json!({"max_attempts": 3, "codes": ["UPSTREAM_UNAVAILABLE"], "base_ms": 1});
+    check("observe", None, three.clone(), down, 3).await;
+    check("observe", None, three.clone(), slow, 1).await;
+    check("observe", None, json!({"max_attempts": 3}), down, 1).await;
+    check("observe", None, json!({}), down, 1).await;
+    check("act", None, three.clone(), down, 1).await;
+    check("act", Some("ik_0123456789abcdef"), three, down, 3).await;
+}
+
+/// The nearest patience counts: the tool's, then its upstream's, then the gate's.
+#[test]
+fn a_tool_may_have_a_time_of_its_own() {
+    let mut member = upstream::Member::new(Arc::new(Recorder::new()));
+    assert_eq!(member.timeout_of("slow"), None);
+    member.timeout = Some(Duration::from_secs(1));
+    member.tool_timeouts.insert("slow".to_owned(), Duration::from_secs(9));
+    assert_eq!(member.timeout_of("slow"), Some(Duration::from_secs(9)));
+    assert_eq!(member.timeout_of("other"), Some(Duration::from_secs(1)));
 }
 
 /// SG-22, CO-41, CO-127: a failing upstream is not asked twice.

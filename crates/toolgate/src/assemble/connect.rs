@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use auth::Credentials;
 use manifest::AdapterManifest;
-use model::{Clock, Secret, UpstreamName};
+use model::{Clock, Code, Fault, Secret, UpstreamName};
 use serde_json::Value;
 use upstream::cassette::Cassette;
 use upstream::demo::Demo;
@@ -15,11 +15,11 @@ use upstream::mcp::Age;
 use upstream::openapi::OpenApi;
 use upstream::stdio::{self, Guard, Stdio};
 use upstream::stub::Stub;
-use upstream::{Connector, Egress, Filter, Member};
+use upstream::{Connector, Egress, Filter, Member, Split};
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{ConfigPath, ManifestFile, Protocol, StubTools, Target, Text, Upstream};
+use crate::config::{ConfigPath, ManifestFile, Protocol, Share, StubTools, Target, Text, Upstream};
 
 /// The demo upstream's state, beside the records.
 const DEMO_FILE: &str = "demo.json";
@@ -37,13 +37,14 @@ pub(super) fn member(
     upstream: &Upstream,
     world: &World<'_>,
 ) -> Result<Member, CliError> {
-    let connector = connector(upstream, world).map_err(|error| CliError {
+    let connector = shared(upstream, world).map_err(|error| CliError {
         message: format!("upstream `{name}`: {}", error.message),
         ..error
     })?;
     let own = |texts: &Vec<Text>| texts.iter().map(|text| text.as_str().to_owned()).collect();
     Ok(Member {
         timeout: upstream.timeout,
+        tool_timeouts: upstream.tool_timeouts.clone(),
         filter: Filter {
             include: upstream.include.as_ref().map(own),
             exclude: own(&upstream.exclude),
@@ -69,6 +70,22 @@ pub(super) fn read(path: &ConfigPath) -> Result<String, CliError> {
         .map_err(|error| wrong(format!("`{}` cannot be read: {error}", path.shown())))
 }
 
+/// One connector for all callers, or one for each.
+fn shared(upstream: &Upstream, world: &World<'_>) -> Result<Arc<dyn Connector>, CliError> {
+    let first = connector(upstream, world)?;
+    if upstream.share == Share::All {
+        return Ok(first);
+    }
+    let (upstream, guard) = (upstream.clone(), Arc::clone(world.guard));
+    let egress = world.egress.clone();
+    let make = move || {
+        let world = World { data: None, guard: &guard, egress: &egress };
+        let made = connector(&upstream, &world);
+        made.map_err(|error| Fault::new(Code::UpstreamUnavailable, error.message))
+    };
+    Ok(Arc::new(Split::new(make).map_err(|fault| wrong(fault.message))?))
+}
+
 fn connector(upstream: &Upstream, world: &World<'_>) -> Result<Arc<dyn Connector>, CliError> {
     let World { data, guard, egress } = *world;
     let age = age(upstream.protocol);
@@ -78,7 +95,7 @@ fn connector(upstream: &Upstream, world: &World<'_>) -> Result<Arc<dyn Connector
             Arc::new(Demo::new(Clock::System, file).map_err(|error| wrong(error.to_string()))?)
         }
         Target::Stub { tools } => Arc::new(Stub::new(stub_tools(tools)?)),
-        Target::Stdio { command, args, env, cwd } => Arc::new(Stdio::new(stdio::Config {
+        Target::Stdio { command, args, env, cwd, .. } => Arc::new(Stdio::new(stdio::Config {
             command: command.as_path().to_string_lossy().into_owned(),
             args: args.iter().map(|arg| arg.as_str().to_owned()).collect(),
             env: env.clone(),

@@ -67,10 +67,8 @@ pub(super) fn resolve_paths(config: &mut Config, folder: &Path) {
     for upstream in upstreams.values_mut() {
         upstream.manifest.iter_mut().for_each(|path| path.resolve(folder));
         match &mut upstream.target {
-            Target::Stdio { command, cwd, .. } => {
-                if let Some(cwd) = cwd {
-                    cwd.resolve(folder);
-                }
+            Target::Stdio { command, cwd, env_file, .. } => {
+                cwd.iter_mut().chain(env_file).for_each(|path| path.resolve(folder));
                 // A bare word is looked up on PATH, as a shell would.
                 if command.value().contains(['/', '\\']) {
                     command.resolve(folder);

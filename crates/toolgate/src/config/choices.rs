@@ -54,6 +54,8 @@ pub enum Naming {
     None,
     /// Always `mcp__upstream__tool`.
     Wire,
+    /// `mcp__upstream__tool`, with names over 64 characters cut and marked with a hash.
+    Short,
 }
 
 /// What an unset variable in the file means.
@@ -176,7 +178,7 @@ as_str! {
     Profile { Dev => "dev", Production => "production" }
     Mode { Auto => "auto", Gateway => "gateway", Transparent => "transparent", Native => "native" }
     Transport { Stdio => "stdio", Http => "http", Sse => "sse" }
-    Naming { Auto => "auto", None => "none", Wire => "wire" }
+    Naming { Auto => "auto", None => "none", Wire => "wire", Short => "short" }
     LogLevel {
         Off => "off", Error => "error", Warn => "warn", Info => "info", Debug => "debug",
         Trace => "trace"

@@ -21,9 +21,11 @@ pub(super) fn fit(entry: Entry) -> Result<Upstream, Vec<Complaint>> {
         namespace: entry.namespace.clone(),
         manifest: entry.manifest.clone(),
         timeout: entry.timeout_ms.map(Duration::from_millis),
+        tool_timeouts: entry.tool_timeouts_ms.clone().map(durations).unwrap_or_default(),
         protocol: entry.protocol.unwrap_or_default(),
         enabled: entry.enabled.unwrap_or(true),
         required: entry.required.unwrap_or_default(),
+        share: entry.share.unwrap_or_default(),
         idle_stop: entry.idle_stop_ms.map(Duration::from_millis),
         include: entry.include.clone(),
         exclude: entry.exclude.clone().unwrap_or_default(),
@@ -45,6 +47,10 @@ pub(super) fn fit(entry: Entry) -> Result<Upstream, Vec<Complaint>> {
     }
 }
 
+fn durations(ms: BTreeMap<String, u64>) -> BTreeMap<String, Duration> {
+    ms.into_iter().map(|(tool, ms)| (tool, Duration::from_millis(ms))).collect()
+}
+
 fn kind_of(entry: &Entry) -> Result<Kind, Complaint> {
     match (entry.kind, &entry.command, &entry.url) {
         (_, Some(_), Some(_)) => {
@@ -59,12 +65,14 @@ fn kind_of(entry: &Entry) -> Result<Kind, Complaint> {
 
 fn strangers(entry: &Entry, kind: Kind) -> Vec<Complaint> {
     use Kind::{Cassette, Http, OpenApi, Sse, Stdio, Stub};
-    let table: [(&'static str, bool, &[Kind]); 11] = [
+    let table: [(&'static str, bool, &[Kind]); 13] = [
         ("command", entry.command.is_some(), &[Stdio]),
         ("args", entry.args.is_some(), &[Stdio]),
         ("env", entry.env.is_some(), &[Stdio]),
+        ("env_file", entry.env_file.is_some(), &[Stdio]),
         ("cwd", entry.cwd.is_some(), &[Stdio]),
         ("idle_stop_ms", entry.idle_stop_ms.is_some(), &[Stdio]),
+        ("share", entry.share.is_some(), &[Stdio, Http, Sse]),
         ("url", entry.url.is_some(), &[Http, Sse]),
         ("headers", entry.headers.is_some(), &[Http, Sse, OpenApi]),
         ("tools", entry.tools.is_some(), &[Stub]),
@@ -99,6 +107,7 @@ fn target(entry: Entry, kind: Kind) -> Result<Target, Complaint> {
             command: entry.command.ok_or_else(|| needs("command"))?,
             args: entry.args.unwrap_or_default(),
             env: secrets(entry.env),
+            env_file: entry.env_file,
             cwd: entry.cwd,
         }),
         Kind::Http => Ok(Target::Http { url: entry.url.ok_or_else(|| needs("url"))?, headers }),

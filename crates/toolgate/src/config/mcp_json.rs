@@ -2,12 +2,15 @@
 //! turned into entries. What has no meaning here is taken and named in a note.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::node::Node;
+use super::node::{Data, Node};
+use super::problem::nearest;
+use super::substitute::Env;
 use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Kind};
 
@@ -15,15 +18,20 @@ use super::upstream::{Entry, Kind};
 const UNUSED: &[(&str, &str)] = &[
     ("alwaysAllow", "policy decides what runs without asking"),
     ("autoApprove", "policy decides what runs without asking"),
+    ("auth", "signing in at a server is not supported; put a token into `headers`"),
     ("autoStart", "upstreams start with the gateway"),
     ("cache_tools", "the catalogue is always cached"),
     ("description", "it is for people"),
     ("dev", "it is for the client's debugger"),
     ("fromGalleryId", "it is the client's own"),
     ("gallery", "it is the client's own"),
+    ("headersHelper", "no command is run to make headers; put them into `headers`"),
     ("icon", "it is for people"),
     ("id", "it is the client's own"),
     ("name", "the key is the name"),
+    ("oauth", "signing in at a server is not supported; put a token into `headers`"),
+    ("sandbox", "Toolgate does not confine what it starts"),
+    ("sandboxEnabled", "Toolgate does not confine what it starts"),
     ("session_timeout", "`limits` has the timeouts"),
     ("sse_read_timeout", "`limits` has the timeouts"),
     ("trust", "policy decides what runs without asking"),
@@ -46,6 +54,9 @@ pub(super) struct McpServer {
     args: Vec<Text>,
     /// Variables it gets.
     env: BTreeMap<String, Hidden>,
+    /// A file of variables it gets, a `NAME=value` in each line.
+    #[serde(rename = "envFile")]
+    env_file: Option<ConfigPath>,
     /// The folder it starts in.
     cwd: Option<ConfigPath>,
     /// The address.
@@ -96,6 +107,7 @@ impl McpServer {
             // `command`; only what says something is held against the kind.
             args: (!remote || !self.args.is_empty()).then_some(self.args),
             env: (!remote || !self.env.is_empty()).then_some(self.env),
+            env_file: self.env_file,
             cwd: self.cwd,
             url,
             headers: (remote || !self.headers.is_empty()).then_some(self.headers),
@@ -126,6 +138,49 @@ pub(super) fn usable_name(name: &str) -> String {
     let clean = name.chars().map(|char| if allowed(char) { char } else { '-' }).collect::<String>();
     let clean = clean.trim_start_matches(|char: char| !char.is_ascii_alphanumeric());
     clean.trim_end_matches('-').chars().take(super::check::NAME_CHARS_MAX).collect()
+}
+
+/// Takes out of a client's own file what is about that client, and says so. A key that looks like one
+/// of ours misspelled stays, to be complained about.
+pub(super) fn without_the_clients_own(root: &mut Node, known: &[&str]) -> Vec<String> {
+    let is_ours = root.get("upstreams").is_some();
+    let is_theirs = root.get("mcpServers").or_else(|| root.get("servers")).is_some();
+    let Data::Map(pairs) = &mut root.data else { return Vec::new() };
+    if is_ours || !is_theirs {
+        return Vec::new();
+    }
+    let mut notes = Vec::new();
+    pairs.retain(|(key, value)| {
+        // VS Code writes an empty list where nothing is asked for.
+        if key.text == "inputs" {
+            return !matches!(&value.data, Data::List(items) if items.is_empty());
+        }
+        let kept = known.contains(&key.text.as_str()) || nearest(&key.text, known).is_some();
+        if !kept {
+            let line = key.at.line;
+            notes.push(format!("line {line}: `{}` is not used: it is the client's own", key.text));
+        }
+        kept
+    });
+    notes
+}
+
+/// What an editor puts into its file for places: the folder of the project, and the person's own.
+pub(super) fn place(name: &str, file: &Path, env: Env<'_>) -> Option<String> {
+    let folder = || {
+        let folder = std::path::absolute(file.parent()?).ok()?;
+        let inner = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if inner { folder.parent().map(Path::to_owned) } else { Some(folder) }
+    };
+    match name {
+        "workspaceFolder" => folder().map(|folder| folder.display().to_string()),
+        "workspaceFolderBasename" => {
+            folder()?.file_name().map(|name| name.to_string_lossy().into_owned())
+        }
+        "userHome" => env("HOME").or_else(|| env("USERPROFILE")),
+        "pathSeparator" | "/" => Some(std::path::MAIN_SEPARATOR.to_string()),
+        _ => None,
+    }
 }
 
 /// What is said about the keys of one server that have no use here.

@@ -77,7 +77,7 @@ fn look_up<'a>(inside: &'a str, env: Env<'_>, unset: Unset) -> Result<Found<'a>,
         None => (inside, None),
     };
     let name = name.strip_prefix("env:").unwrap_or(name);
-    if !is_name(name) {
+    if !is_name(name) && name != "/" {
         return Err(format!(
             "`${{{inside}}}` names no variable; write `${{NAME}}`, or `$${{` for the plain text"
         ));

@@ -19,10 +19,13 @@ pub struct Upstream {
     pub namespace: Option<Text>,
     pub manifest: Option<ConfigPath>,
     pub timeout: Option<Duration>,
+    /// By the upstream's own names of tools.
+    pub tool_timeouts: BTreeMap<String, Duration>,
     pub protocol: Protocol,
     pub enabled: bool,
     /// The gate does not start without it.
     pub required: bool,
+    pub share: Share,
     /// stdio: stopped after this long without use.
     pub idle_stop: Option<Duration>,
     /// Only these tools; `None` means all.
@@ -50,6 +53,8 @@ pub enum Target {
         command: ConfigPath,
         args: Vec<Text>,
         env: BTreeMap<String, Secret>,
+        /// Read into `env` when the configuration is loaded from its file.
+        env_file: Option<ConfigPath>,
         cwd: Option<ConfigPath>,
     },
     Http {
@@ -91,9 +96,11 @@ impl Upstream {
             namespace: None,
             manifest: None,
             timeout: None,
+            tool_timeouts: BTreeMap::new(),
             protocol: Protocol::Auto,
             enabled: true,
             required: false,
+            share: Share::All,
             idle_stop: None,
             include: None,
             exclude: Vec::new(),
@@ -145,6 +152,8 @@ pub(super) struct Entry {
     pub(super) args: Option<Vec<Text>>,
     /// stdio: variables it gets.
     pub(super) env: Option<BTreeMap<String, Hidden>>,
+    /// stdio: a file of more such variables, a `NAME=value` in each line.
+    pub(super) env_file: Option<ConfigPath>,
     /// stdio: the folder it starts in.
     pub(super) cwd: Option<ConfigPath>,
     /// http, sse: the address, `http://` or `https://`.
@@ -167,16 +176,22 @@ pub(super) struct Entry {
     /// How long one call to it may take.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) timeout_ms: Option<u64>,
+    /// The same for single tools, by the upstream's own names.
+    #[schemars(extend("additionalProperties" = {"type": "integer", "minimum": 1, "maximum": 3_600_000}))]
+    pub(super) tool_timeouts_ms: Option<BTreeMap<String, u64>>,
     /// stdio, http: the MCP revision it is spoken to in. Left out, as it answers.
     pub(super) protocol: Option<Protocol>,
     /// Off keeps the entry but not its tools. Default: on.
     pub(super) enabled: Option<bool>,
     /// On: the gate does not start without it. Default: off.
     pub(super) required: Option<bool>,
+    /// stdio, http, sse: whether all callers share one process or conversation, or each caller has its
+    /// own. Default: `all`.
+    pub(super) share: Option<Share>,
     /// stdio: stopped after this long without use; the next call starts it again. Left out, never.
     #[schemars(range(min = 1_000, max = 86_400_000))]
     pub(super) idle_stop_ms: Option<u64>,
-    /// Only these tools: exact names, or patterns with `*` and `?`.
+    /// Only these tools: exact names, or patterns with `*`, `?` and `[a-z]`.
     pub(super) include: Option<Vec<Text>>,
     /// Never these tools, whatever `include` says.
     pub(super) exclude: Option<Vec<Text>>,
@@ -189,6 +204,15 @@ pub(super) struct Entry {
     /// What happens to tools whose definitions have changed since they were accepted. Left out:
     /// `warn` in profile `dev`, `hold` in `production`.
     pub(super) drift: Option<Drift>,
+}
+
+/// Who shares one process or conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Share {
+    #[default]
+    All,
+    Caller,
 }
 
 /// An MCP revision, or the server's choice.

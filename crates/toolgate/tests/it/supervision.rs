@@ -13,6 +13,7 @@ const SERVER: &str = r#"#!/bin/sh
 echo "server $1 is starting" >&2
 [ -z "$GRANDCHILDREN" ] || { sleep 3600 & setsid sleep 3600 & }
 while read -r line; do
+  [ -z "$SEEN" ] || printf '%s\n' "$line" >> "$SEEN"
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case $line in
     *'"method":"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
@@ -137,6 +138,22 @@ async fn a_known_server_is_shown_before_it_answers() {
     let listed = peer.ask("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"][0]["name"], "greet", "{listed}");
     assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["result"]["_meta"]["toolgate/stale"], true, "{listed}");
+}
+
+/// How old a server is, is found out once and remembered, also by the next start; a server that has
+/// changed meanwhile is asked anew.
+#[test]
+fn how_a_server_speaks_is_remembered() {
+    let home = home(&json!({"env": {"TOOLS": tool("greet"), "SEEN": "seen"}}), "");
+    let asked = |method: &str| {
+        let seen = std::fs::read_to_string(home.path().join("seen")).unwrap();
+        seen.lines().filter(|line| line.contains(&format!("\"{method}\""))).count()
+    };
+    for run in 1..=3 {
+        assert_eq!(home.run(&["call", "greet", "{}"]).code, 0);
+        assert_eq!((asked("server/discover"), asked("initialize")), (1, run));
+    }
 }
 
 #[test]

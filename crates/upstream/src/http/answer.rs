@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
 use hyper::body::Incoming;
 use model::{Code, Fault};
+use protocol::Revision;
 use protocol::peer::{self, FromServer};
-use protocol::sse::Events;
+use protocol::sse::{Event, Events};
 
-use super::net::Net;
+use super::net::{Net, VERSION};
 use crate::connector::Bell;
 use crate::errand::Errand;
 use crate::http_client;
@@ -19,49 +21,109 @@ use crate::mcp::Reply;
 use crate::mcp::talk::{self, Heard};
 use crate::multiplex::concerned;
 
-/// The answer to request `id`. What else the server says on the way is passed on, and what it asks
-/// is answered under `headers`.
-pub(super) async fn answer_in(
-    net: &Arc<Net>,
-    headers: &HeaderMap,
-    response: Response<Incoming>,
-    id: i64,
-    errand: Option<&Errand>,
-    bell: Option<&Bell>,
-) -> Result<Reply, Fault> {
-    let status = response.status();
-    let streams = content_type(&response).starts_with("text/event-stream");
-    let mut body = response.into_body();
-    let desk = Desk { net, headers, who: Who::Call(errand), bell };
-    if !status.is_success() {
-        let bytes = http_client::read_body(body).await.unwrap_or_default();
-        return Err(refusal(status, &bytes, id));
-    }
-    if !streams {
-        let bytes = http_client::read_body(body).await?;
-        return desk.pick(&bytes, id)?.unwrap_or_else(|| Err(no_answer()));
-    }
-    let mut events = Events::new(limits::MESSAGE_BYTES_MAX);
-    while let Some(chunk) = http_client::next_chunk(&mut body).await? {
-        let complete = events.push(&chunk).map_err(|error| {
-            Fault::new(Code::UpstreamError, "the upstream's stream is unusable").logging(error)
-        })?;
-        for event in complete.iter().filter(|event| !event.data.is_empty()) {
-            if let Some(outcome) = desk.pick(event.data.as_bytes(), id)? {
-                return outcome;
-            }
-        }
-    }
-    Err(no_answer())
-}
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// What messages of one response are held against.
 pub(super) struct Desk<'a> {
     pub(super) net: &'a Arc<Net>,
+    /// Under which what the server asks is answered.
     pub(super) headers: &'a HeaderMap,
     pub(super) who: Who<'a>,
     pub(super) bell: Option<&'a Bell>,
 }
+
+impl Desk<'_> {
+    /// The answer to request `id`. What else the server says on the way is passed on.
+    pub(super) async fn answer(
+        &self,
+        response: Response<Incoming>,
+        id: i64,
+    ) -> Result<Reply, Fault> {
+        let status = response.status();
+        if !status.is_success() {
+            let bytes = http_client::read_body(response.into_body()).await.unwrap_or_default();
+            return Err(refusal(status, &bytes, id));
+        }
+        if !streams(&response) {
+            let bytes = http_client::read_body(response.into_body()).await?;
+            return self.whole(&bytes, id);
+        }
+        let mut stream = response;
+        loop {
+            let (outcome, events) = self.stream(stream.into_body(), id).await;
+            let outcome = match outcome {
+                Ok(Some(outcome)) => return outcome,
+                Ok(None) => Err(no_answer()),
+                Err(fault) => Err(fault),
+            };
+            // A server that names its events goes on with them elsewhere (up to 2025-11-25).
+            let Some(last_id) = events.last_id().filter(|_| self.resumes()) else { return outcome };
+            let Some(next) = self.resume(last_id, events.retry()).await? else { return outcome };
+            stream = next;
+        }
+    }
+
+    /// Our answer on one stream; none if it ends without.
+    async fn stream(&self, mut body: Incoming, id: i64) -> (Result<Option<Picked>, Fault>, Events) {
+        let mut events = Events::new(limits::MESSAGE_BYTES_MAX);
+        let read = async {
+            while let Some(chunk) = http_client::next_chunk(&mut body).await? {
+                let complete = events.push(&chunk).map_err(|error| {
+                    Fault::new(Code::UpstreamError, "the upstream's stream is unusable")
+                        .logging(error)
+                })?;
+                if let Some(outcome) = self.pick_from(&complete, id)? {
+                    return Ok(Some(outcome));
+                }
+            }
+            self.pick_from(events.finish().as_slice(), id)
+        };
+        (read.await, events)
+    }
+
+    fn pick_from(&self, events: &[Event], id: i64) -> Result<Option<Picked>, Fault> {
+        for event in events.iter().filter(|event| !event.data.is_empty()) {
+            if let Some(outcome) = self.pick(event.data.as_bytes(), id)? {
+                return Ok(Some(outcome));
+            }
+        }
+        Ok(None)
+    }
+
+    /// One text, or several with a line each.
+    fn whole(&self, bytes: &[u8], id: i64) -> Result<Reply, Fault> {
+        let picked = self.pick(bytes, id).or_else(|fault| {
+            let mut events = Events::new(limits::MESSAGE_BYTES_MAX);
+            let mut lines = events.push(bytes).unwrap_or_default();
+            lines.extend(events.finish());
+            if lines.len() < 2 { Err(fault) } else { self.pick_from(&lines, id) }
+        })?;
+        picked.unwrap_or_else(|| Err(no_answer()))
+    }
+
+    fn resumes(&self) -> bool {
+        let modern = Revision::V2026_07_28.as_str();
+        self.headers.get(VERSION).is_none_or(|version| version != modern)
+    }
+
+    /// The rest of a stream that broke off, once the server wants to be asked for it.
+    async fn resume(
+        &self,
+        last_id: &str,
+        retry: Option<Duration>,
+    ) -> Result<Option<Response<Incoming>>, Fault> {
+        let Ok(last_id) = HeaderValue::from_str(last_id) else { return Ok(None) };
+        let pause = retry.unwrap_or(limits::RESUME_PAUSE).max(limits::RESUME_PAUSE_MIN);
+        tokio::time::sleep(pause).await;
+        let mut headers = self.headers.clone();
+        headers.insert(LAST_EVENT_ID, last_id);
+        let response = self.net.get(&headers).await?;
+        Ok((response.status().is_success() && streams(&response)).then_some(response))
+    }
+}
+
+/// What a server answered to a request of ours.
+type Picked = Result<Reply, Fault>;
 
 /// Whose call the messages belong to.
 pub(super) enum Who<'a> {
@@ -72,11 +134,7 @@ pub(super) enum Who<'a> {
 
 impl Desk<'_> {
     /// Our answer among what a server sent, if it is there; the rest is passed on.
-    pub(super) fn pick(
-        &self,
-        bytes: &[u8],
-        id: i64,
-    ) -> Result<Option<Result<Reply, Fault>>, Fault> {
+    pub(super) fn pick(&self, bytes: &[u8], id: i64) -> Result<Option<Picked>, Fault> {
         let messages = peer::read(bytes).map_err(|refusal| {
             Fault::new(Code::UpstreamError, "the upstream's answer is not JSON-RPC")
                 .logging(refusal.error.message)
@@ -137,7 +195,13 @@ pub(super) fn refused(status: StatusCode) -> Fault {
         .with("status", status.as_u16())
 }
 
-pub(super) fn content_type(response: &Response<Incoming>) -> &str {
+/// Whether messages come one by one: as events, or as lines.
+pub(super) fn streams(response: &Response<Incoming>) -> bool {
+    let kind = content_type(response);
+    kind.starts_with("text/event-stream") || kind.contains("ndjson") || kind.contains("jsonl")
+}
+
+fn content_type(response: &Response<Incoming>) -> &str {
     response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 

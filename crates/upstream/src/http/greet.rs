@@ -7,11 +7,11 @@ use model::{Code, Fault};
 use protocol::{Revision, jsonrpc, peer};
 use serde_json::{Map, Value};
 
-use super::answer::answer_in;
+use super::answer::{Desk, Who};
 use super::net::{SESSION, VERSION};
 use super::old::Stream;
 use super::{Conversation, HttpWire, Road};
-use crate::mcp::{Age, Asking, Greeting};
+use crate::mcp::{Age, Asking, Greeting, offered};
 
 impl HttpWire {
     /// Finds out how old the server is, unless that was said or is known.
@@ -39,13 +39,26 @@ impl HttpWire {
         begun
     }
 
-    /// Newest first; then `initialize`; then, where there is nothing to post to, the old stream.
+    /// Newest first; then `initialize`; then, where there is nothing to post to, the old stream. A
+    /// server that says which revisions it takes is taken at its word.
     async fn find_out(&self) -> Result<Conversation, Fault> {
+        let recalled = self.recalled.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(revision) = recalled
+            && let Ok(begun) = self.greet_as(revision).await
+        {
+            return Ok(begun);
+        }
+        let mut legacy = Revision::NEWEST_LEGACY;
         match self.discover().await {
-            Err(fault) if !is_final(&fault) => {}
+            Err(fault) => match offered(&fault) {
+                Some(revision) if revision.is_modern() => return self.discover().await,
+                Some(revision) => legacy = revision,
+                None if is_final(&fault) => return Err(fault),
+                None => {}
+            },
             begun => return begun,
         }
-        match self.introduce(Revision::NEWEST_LEGACY).await {
+        match self.introduce(legacy).await {
             Err(fault) if has_no_post(&fault) => {
                 // What is said of the stream says less than what was said of the address.
                 self.stream(Revision::V2024_11_05).await.map_err(|_no_stream| fault)
@@ -74,7 +87,8 @@ impl HttpWire {
         if let Some(value) = response.headers().get(SESSION) {
             headers.insert(SESSION, value.clone());
         }
-        let result = answer_in(&self.net, &headers, response, id, None, None).await?.value;
+        let desk = Desk { net: &self.net, headers: &headers, who: Who::Call(None), bell: None };
+        let result = desk.answer(response, id).await?.value;
         let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let revision = version.parse().unwrap_or(Revision::UNNAMED_HTTP);
         if let Ok(value) = HeaderValue::from_str(version) {
@@ -89,7 +103,7 @@ impl HttpWire {
         let revision = Revision::V2026_07_28;
         let mut headers = HeaderMap::new();
         headers.insert(VERSION, HeaderValue::from_static(revision.as_str()));
-        let nobody = Greeting { revision, capabilities: Map::new(), instructions: None };
+        let nobody = Greeting::read(revision, &Value::Null);
         let bare = Arc::new(Conversation {
             greeting: Arc::new(nobody),
             headers: headers.clone(),
@@ -97,7 +111,7 @@ impl HttpWire {
         });
         let asking = Asking::own("server/discover", Map::new());
         let result = self.ask_in(&bare, &asking).await?.settled()?.value;
-        let greeting = Arc::new(Greeting::read(revision, &result));
+        let greeting = Arc::new(Greeting::discovered(&result)?);
         Ok(Conversation { greeting, headers, stream: None })
     }
 

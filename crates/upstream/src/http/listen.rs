@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue};
 use model::Fault;
 use protocol::sse::Events;
 
-use super::answer::{Desk, Who, content_type};
+use super::answer::{Desk, Who, streams};
 use super::net::Net;
 use super::{Conversation, Underway};
 use crate::connector::Bell;
@@ -63,8 +63,7 @@ async fn once(
     } else {
         net.get(&conversation.headers).await?
     };
-    if !response.status().is_success() || !content_type(&response).starts_with("text/event-stream")
-    {
+    if !response.status().is_success() || !streams(&response) {
         return Ok(Ended::NotOffered);
     }
     let mut events = Events::new(limits::MESSAGE_BYTES_MAX);

@@ -11,7 +11,7 @@ use protocol::peer;
 use protocol::sse::Events;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::answer::{content_type, refused};
+use super::answer::{refused, streams};
 use super::net::Net;
 use crate::connector::{Bell, Ring};
 use crate::errand::Errand;
@@ -38,7 +38,7 @@ impl Stream {
         if !response.status().is_success() {
             return Err(refused(response.status()));
         }
-        if !content_type(&response).starts_with("text/event-stream") {
+        if !streams(&response) {
             let message = "the upstream speaks neither Streamable HTTP nor the older HTTP with SSE";
             return Err(Fault::new(Code::UpstreamError, message));
         }

@@ -6,14 +6,19 @@ use protocol::peer;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
+use super::visit;
 use super::wire::{Asking, Reply, Wire};
 use crate::errand::{Errand, News, Question};
 use crate::limits;
 
 /// Asks until the server is content, or the client is one that goes on itself.
 pub(super) async fn settle(wire: &impl Wire, mut asking: Asking<'_>) -> Result<Reply, Fault> {
+    visit::returned(&mut asking)?;
     for _ in 0..limits::ROUNDS_MAX {
-        let reply = wire.ask(&asking).await?;
+        let reply = match (wire.ask(&asking).await, asking.errand) {
+            (Err(fault), Some(errand)) => visit::wanted(fault, errand)?,
+            (asked, _) => asked?,
+        };
         let Some(errand) = asking.errand.filter(|errand| !errand.client.rounds) else {
             return Ok(reply);
         };
@@ -34,7 +39,7 @@ pub(super) async fn settle(wire: &impl Wire, mut asking: Asking<'_>) -> Result<R
     Err(Fault::new(Code::UpstreamError, "the upstream asks again and again and does not answer"))
 }
 
-async fn ask(errand: &Errand, question: &Value) -> Result<Value, Fault> {
+pub(super) async fn ask(errand: &Errand, question: &Value) -> Result<Value, Fault> {
     let method = question.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
     let params = question.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
     let listener = errand.news.as_ref().filter(|_| errand.client.can_answer(&method, &params));

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use model::{Client, Fault};
-use protocol::{Revision, peer};
+use model::call::ServerLineage;
+use model::{Client, Code, Fault, canonical};
+use protocol::{Revision, jsonrpc, peer};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -12,6 +13,8 @@ use serde_json::{Map, Value, json};
 
 use crate::connector::Bell;
 use crate::errand::Errand;
+
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// One request to a server, without what the wire itself adds.
 #[derive(Debug)]
@@ -83,15 +86,57 @@ pub struct Greeting {
     pub(crate) revision: Revision,
     pub(crate) capabilities: Map<String, Value>,
     pub(crate) instructions: Option<String>,
+    /// Its name and version, as it says.
+    pub(crate) info: (String, String),
 }
 
 impl Greeting {
-    /// Reads the result of `initialize` or of `server/discover`.
+    /// Reads the result of `initialize`.
     pub(crate) fn read(revision: Revision, result: &Value) -> Self {
         let capabilities = result.get("capabilities").and_then(Value::as_object).cloned();
         let instructions = result.get("instructions").and_then(Value::as_str).map(str::to_owned);
-        Self { revision, capabilities: capabilities.unwrap_or_default(), instructions }
+        // Before 2026-07-28 in the result itself, since then in its `_meta`.
+        let info = result.get("serverInfo").or_else(|| result.get("_meta")?.get(SERVER_INFO));
+        let text = |key: &str| {
+            let said = info.and_then(|info| info.get(key)).and_then(Value::as_str);
+            model::fault::one_line(said.unwrap_or_default(), 128)
+        };
+        let info = (text("name"), text("version"));
+        Self { revision, capabilities: capabilities.unwrap_or_default(), instructions, info }
     }
+
+    /// For the record of what it answers.
+    pub(crate) fn lineage(&self) -> ServerLineage {
+        let (name, version) = self.info.clone();
+        ServerLineage {
+            name,
+            version,
+            protocol_version: self.revision.as_str().to_owned(),
+            capabilities_hash: canonical::hash(&Value::Object(self.capabilities.clone())),
+        }
+    }
+}
+
+impl Greeting {
+    /// The same for `server/discover`, where anything but a list of revisions with ours in it is the
+    /// answer of a server that answers whatever it is asked.
+    pub(crate) fn discovered(result: &Value) -> Result<Self, Fault> {
+        let revision = Revision::V2026_07_28;
+        let versions = result.get("supportedVersions").and_then(Value::as_array);
+        let ours = versions.is_some_and(|all| all.iter().any(|one| one == revision.as_str()));
+        if !ours {
+            let message = "the upstream answers `server/discover` but does not speak 2026-07-28";
+            return Err(Fault::new(Code::UpstreamError, message));
+        }
+        Ok(Self::read(revision, result))
+    }
+}
+
+/// The newest revision we share with a server that refused the one it was asked in.
+pub(crate) fn offered(refusal: &Fault) -> Option<Revision> {
+    let said = refusal.upstream.as_ref().filter(|e| e.code == jsonrpc::UNSUPPORTED_VERSION)?;
+    let supported = said.data.as_ref()?.get("supported")?.as_array()?;
+    supported.iter().filter_map(|one| one.as_str()?.parse().ok()).max()
 }
 
 #[async_trait]
@@ -120,6 +165,9 @@ pub trait Wire: Send + Sync + std::fmt::Debug + 'static {
     fn revision(&self) -> Option<Revision> {
         None
     }
+
+    /// It spoke this revision when it was last heard of, before we were started.
+    fn recall(&self, _revision: Revision) {}
 
     async fn close(&self) {}
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::child::Child;
 use crate::limits;
-use crate::mcp::{Age, Asking, Greeting};
+use crate::mcp::{Age, Asking, Greeting, offered};
 
 pub(super) async fn introduce(child: &Child, age: Age) -> Result<Greeting, Fault> {
     match age {
@@ -25,7 +25,11 @@ async fn find_out(child: &Child) -> Result<Greeting, Fault> {
     let mut discovering = pin!(discover(child));
     let legacy = || initialize(child, Revision::NEWEST_LEGACY);
     match tokio::time::timeout(limits::DISCOVER_PATIENCE, &mut discovering).await {
-        Ok(Err(fault)) if fault.code != Code::UpstreamUnavailable => legacy().await,
+        Ok(Err(fault)) if fault.code != Code::UpstreamUnavailable => match offered(&fault) {
+            Some(revision) if revision.is_modern() => discover(child).await,
+            Some(revision) => initialize(child, revision).await,
+            None => legacy().await,
+        },
         Ok(discovered) => discovered,
         Err(_elapsed) => {
             let mut initializing = pin!(legacy());
@@ -52,8 +56,7 @@ async fn initialize(child: &Child, revision: Revision) -> Result<Greeting, Fault
 }
 
 async fn discover(child: &Child) -> Result<Greeting, Fault> {
-    let revision = Revision::V2026_07_28;
     let asking = Asking::own("server/discover", Map::new());
-    let result = child.ask(None, |id| asking.frame(id, revision)).await?.value;
-    Ok(Greeting::read(revision, &result))
+    let result = child.ask(None, |id| asking.frame(id, Revision::V2026_07_28)).await?.value;
+    Greeting::discovered(&result)
 }

@@ -141,6 +141,36 @@ impl Client {
         }
     }
 
+    /// Begins a call, waits until its server works on it, and gives it up.
+    pub(super) async fn begin_and_cancel(&mut self, name: &str) {
+        self.last_id += 1;
+        let id = self.last_id;
+        let mut params = json!({"name": name, "arguments": {}, "_meta": {"progressToken": id}});
+        if self.is_modern() {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.able.clone();
+        }
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        self.send(&call).await;
+        let begun = self.next().await;
+        assert_eq!(begun["method"], "notifications/progress", "{begun}");
+        let params = json!({"requestId": id, "reason": "enough"});
+        let method = "notifications/cancelled";
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+    }
+
+    /// Looks at a task until it has ended; its result.
+    pub(super) async fn until_done(&mut self, id: &Value) -> Value {
+        loop {
+            let told = self.once("tasks/get", json!({"taskId": id})).await;
+            match told["result"]["status"].as_str() {
+                Some("working") => {}
+                Some("completed") => return told["result"]["result"].clone(),
+                _ => panic!("{told}"),
+            }
+        }
+    }
+
     pub(super) async fn leave(self) {
         drop(self.input);
         drop(self.output);

@@ -226,3 +226,105 @@ fn the_schema_agrees_with_the_reader() {
     check(r#"{"upstreams": {"a b": {"type": "demo"}}}"#, false);
     check(r#"{"what": 1}"#, false);
 }
+
+/// OR-34 (the file): what each client writes loads as it is.
+#[test]
+fn the_files_of_clients_load_unchanged() {
+    let check = |file: &str, text: &str, wanted: &[(&str, &str)]| {
+        let env = |name: &str| match name {
+            "HOME" => Some("/home/ann".to_owned()),
+            "API_KEY" => Some("k".to_owned()),
+            _ => None,
+        };
+        let loaded = read(text, Path::new(file), &env).unwrap_or_else(|e| panic!("{file}: {e}"));
+        let found = loaded.config.upstreams.iter().map(|(name, upstream)| {
+            let args = match &upstream.target {
+                Target::Stdio { args, .. } => args.iter().map(Text::as_str).collect::<Vec<_>>(),
+                _ => Vec::new(),
+            };
+            (name.to_string(), format!("{} {}", upstream.target.shown(), args.join(" ")))
+        });
+        let wanted: Vec<_> =
+            wanted.iter().map(|(name, to)| ((*name).to_owned(), (*to).to_owned())).collect();
+        assert_eq!(found.collect::<Vec<_>>(), wanted, "{file}");
+    };
+    check(
+        "/home/ann/.config/Claude/claude_desktop_config.json",
+        r#"{"globalShortcut": "Ctrl+Space", "preferences": {"menuBarEnabled": false},
+            "mcpServers": {"filesystem": {"command": "npx",
+                "args": ["-y", "@modelcontextprotocol/server-filesystem", "/home/ann/Desktop"]}}}"#,
+        &[("filesystem", "npx -y @modelcontextprotocol/server-filesystem /home/ann/Desktop")],
+    );
+    check(
+        "/work/.mcp.json",
+        r#"{"mcpServers": {
+            "api": {"type": "http", "url": "${API_BASE_URL:-https://api.example.com}/mcp",
+                "headers": {"Authorization": "Bearer ${API_KEY}"}},
+            "old": {"type": "sse", "url": "https://sse.example.com/sse"},
+            "db": {"type": "stdio", "command": "npx", "args": ["-y", "db"], "env": {}}}}"#,
+        &[
+            ("api", "https://api.example.com/mcp "),
+            ("db", "npx -y db"),
+            ("old", "https://sse.example.com/sse "),
+        ],
+    );
+    check(
+        "/work/app/.cursor/mcp.json",
+        r#"{"mcpServers": {
+            "local": {"type": "stdio", "command": "python", "envFile": ".env",
+                "args": ["${workspaceFolder}${/}tools${pathSeparator}server.py", "${userHome}"],
+                "env": {"API_KEY": "${env:API_KEY}"}},
+            "remote": {"url": "https://api.example.com/mcp", "auth": {"CLIENT_ID": "x"}}}}"#,
+        &[
+            ("local", "python /work/app/tools/server.py /home/ann"),
+            ("remote", "https://api.example.com/mcp "),
+        ],
+    );
+    check(
+        "/work/app/.vscode/mcp.json",
+        r#"{
+            // of the workspace
+            "inputs": [],
+            "servers": {
+                "fetch": {"type": "stdio", "command": "uvx", "args": ["mcp-server-fetch"],
+                    "envFile": "${workspaceFolder}/.env", "dev": {"watch": "src/**"}},
+                "github": {"type": "http", "url": "https://api.githubcopilot.com/mcp/",
+                    "gallery": "https://example.com", "version": "1.0.0"},
+            }
+        }"#,
+        &[("fetch", "uvx mcp-server-fetch"), ("github", "https://api.githubcopilot.com/mcp/ ")],
+    );
+    check(
+        "/home/ann/.codeium/windsurf/mcp_config.json",
+        r#"{"mcpServers": {
+            "remote": {"serverUrl": "https://mcp.example.com/sse", "headers": {"K": "${env:API_KEY}"},
+                "disabledTools": ["delete"]},
+            "local": {"command": "node", "args": ["s.js"], "disabled": false, "alwaysAllow": []}}}"#,
+        &[("local", "node s.js"), ("remote", "https://mcp.example.com/sse ")],
+    );
+    check(
+        "/work/mcp.json",
+        r#"{"mcpServers": {
+            "search": {"transport": "stdio", "command": "search-server", "args": ["--key", "${API_KEY}"],
+                "timeout": 30, "cache_tools": true},
+            "web": {"transport": "streamable_http", "url": "http://localhost:9000/mcp",
+                "headers": {}, "timeout": 60}}}"#,
+        &[("search", "search-server --key k"), ("web", "http://localhost:9000/mcp ")],
+    );
+}
+
+#[test]
+fn a_misspelled_key_beside_a_clients_servers_is_still_one() {
+    let text = r#"{"mcpServers": {"a": {"command": "x"}}, "startpu": {}}"#;
+    let error = read(text, Path::new("mcp.json"), &|_| None).unwrap_err().to_string();
+    assert!(error.contains("did you mean `startup`"), "{error}");
+    let noted = read(
+        r#"{"mcpServers": {"a": {"command": "x"}}, "globalShortcut": ""}"#,
+        Path::new("mcp.json"),
+        &|_| None,
+    );
+    assert_eq!(
+        noted.unwrap().notes,
+        ["line 1: `globalShortcut` is not used: it is the client's own"]
+    );
+}

@@ -26,7 +26,7 @@ fn unknown_keys_are_named_with_the_nearest() {
         "toolgate.yaml:3: unknown key `bananas`; known keys are inline_chars, budget_tokens, output_schema, require_structured, sanitise",
     );
     check(
-        "{\"servers\": {\"a\": {\"url\": \"http://x\"}},\n \"inputs\": []}",
+        "{\"servers\": {\"a\": {\"url\": \"http://x\"}},\n \"inputs\": [{\"id\": \"key\"}]}",
         "toolgate.yaml:2: `inputs` asks a person for values, and here is none to ask; replace each `${input:NAME}` by `${NAME}` and set the variable",
     );
 }

@@ -1,0 +1,314 @@
+//! Calls that go on as tasks, between the two designs there have been: 2025-11-25, where the client
+//! asks for a task, and the extension of 2026-07-28, where the server decides. Each side gets its own,
+//! and a client that follows none gets the answer once it is there.
+
+use std::time::Duration;
+
+use model::{Client, Code, Fault, Method, TaskVerb};
+use protocol::{Revision, RpcError, jsonrpc, peer};
+use serde_json::{Map, Value, json};
+
+use super::rounds;
+use super::wire::{Asking, Reply, Wire};
+use crate::errand::Errand;
+use crate::limits;
+
+const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+/// Makes a call that is to become a task: its client asked for one, or its server of 2025-11-25 makes
+/// it no other way.
+pub(super) async fn call(
+    wire: &impl Wire,
+    mut asking: Asking<'_>,
+    errand: &Errand,
+) -> Result<Reply, Fault> {
+    let wanted = asking.params.contains_key("task");
+    if !is_modern(wire) {
+        asking.params.entry("task").or_insert_with(|| json!({}));
+        let reply = rounds::settle(wire, asking).await?;
+        return match legacy_task(&reply.value) {
+            Some(task) if errand.client.rounds && follows(&errand.client) => {
+                Ok(reply_of(as_modern(task)))
+            }
+            Some(task) if !wanted => result_of_legacy(wire, task, errand).await,
+            _ => Ok(reply),
+        };
+    }
+    // Here the server decides, and the word has no meaning.
+    asking.params.shift_remove("task");
+    if errand.client.rounds {
+        return rounds::settle(wire, asking).await;
+    }
+    let able = declaring(errand);
+    let reply = rounds::settle(wire, Asking { errand: Some(&able), ..asking }).await?;
+    Ok(match modern_task(&reply.value) {
+        Some(task) => reply_of(Map::from_iter([("task".to_owned(), as_legacy(task).into())])),
+        None => reply,
+    })
+}
+
+/// Whether a server of 2026-07-28 refused for want of a client that follows tasks, and this client
+/// cannot know of them.
+pub(super) fn stand_in(fault: &Fault, errand: &Errand) -> bool {
+    !errand.client.rounds && wants_tasks(fault)
+}
+
+/// Makes the call as a task, follows that in the client's place, and gives its result.
+pub(super) async fn in_its_place(
+    wire: &impl Wire,
+    asking: Asking<'_>,
+    errand: &Errand,
+) -> Result<Reply, Fault> {
+    let able = declaring(errand);
+    let reply = rounds::settle(wire, Asking { errand: Some(&able), ..asking }).await?;
+    match modern_task(&reply.value) {
+        Some(task) => finish(wire, task, &able).await.map(reply_of),
+        None => Ok(reply),
+    }
+}
+
+/// Does something about a task for a client of the other design; none where both have the same.
+pub(super) async fn ask(
+    wire: &impl Wire,
+    method: &Method,
+    params: &Map<String, Value>,
+    errand: &Errand,
+) -> Option<Result<Map<String, Value>, Fault>> {
+    let Method::Task(verb) = method else { return None };
+    let id = params.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
+    match (errand.client.rounds, is_modern(wire)) {
+        (true, false) => Some(for_modern(wire, *verb, &id, errand).await),
+        (false, true) => Some(for_legacy(wire, *verb, &id, &declaring(errand)).await),
+        _ => None,
+    }
+}
+
+/// A client of 2026-07-28 asks a server of 2025-11-25.
+async fn for_modern(
+    wire: &impl Wire,
+    verb: TaskVerb,
+    id: &str,
+    errand: &Errand,
+) -> Result<Map<String, Value>, Fault> {
+    match verb {
+        TaskVerb::Get | TaskVerb::Result => {
+            let task = about(wire, "tasks/get", id, errand).await?;
+            let mut told = as_modern(&task);
+            told.insert("resultType".to_owned(), "complete".into());
+            if matches!(status(&task), "completed" | "failed") {
+                match about(wire, "tasks/result", id, errand).await {
+                    Ok(result) => drop(told.insert("result".to_owned(), result.into())),
+                    Err(fault) => drop(told.insert("error".to_owned(), error_of(fault)?)),
+                }
+            }
+            Ok(told)
+        }
+        TaskVerb::Cancel => about(wire, "tasks/cancel", id, errand).await.map(|_task| Map::new()),
+        TaskVerb::Update => {
+            let message = "the upstream asks for what its tasks need while it is waited for";
+            Err(Fault::new(Code::UpstreamError, message))
+        }
+    }
+}
+
+/// A client of 2025-11-25 asks a server of 2026-07-28.
+async fn for_legacy(
+    wire: &impl Wire,
+    verb: TaskVerb,
+    id: &str,
+    errand: &Errand,
+) -> Result<Map<String, Value>, Fault> {
+    match verb {
+        TaskVerb::Get | TaskVerb::Update => {
+            about(wire, "tasks/get", id, errand).await.map(|task| as_legacy(&task))
+        }
+        TaskVerb::Result => {
+            let task = about(wire, "tasks/get", id, errand).await?;
+            let mut result = finish(wire, &task, errand).await?;
+            let meta = result.entry("_meta").or_insert_with(|| json!({}));
+            if let Some(meta) = meta.as_object_mut() {
+                meta.insert(RELATED.to_owned(), json!({"taskId": id}));
+            }
+            Ok(result)
+        }
+        TaskVerb::Cancel => {
+            about(wire, "tasks/cancel", id, errand).await?;
+            about(wire, "tasks/get", id, errand).await.map(|task| as_legacy(&task))
+        }
+    }
+}
+
+/// Follows a task of 2026-07-28 to its end, answering what it asks on the way.
+async fn finish(
+    wire: &impl Wire,
+    task: &Map<String, Value>,
+    errand: &Errand,
+) -> Result<Map<String, Value>, Fault> {
+    let id = task.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut task = task.clone();
+    loop {
+        match status(&task) {
+            "completed" | "failed" => return outcome(task),
+            "cancelled" => {
+                return Err(Fault::new(Code::UpstreamError, "the upstream cancelled the task"));
+            }
+            "input_required" => {
+                let responses = answers(errand, task.get("inputRequests")).await?;
+                let params = Map::from_iter([
+                    ("taskId".to_owned(), id.clone().into()),
+                    ("inputResponses".to_owned(), responses.into()),
+                ]);
+                wire.ask(&asking("tasks/update", &id, params, errand)).await?;
+            }
+            _ => {}
+        }
+        tokio::time::sleep(poll_interval(&task)).await;
+        task = about(wire, "tasks/get", &id, errand).await?;
+    }
+}
+
+/// A server of 2025-11-25 lets its client wait for the result, and asks what it needs meanwhile.
+async fn result_of_legacy(
+    wire: &impl Wire,
+    task: &Map<String, Value>,
+    errand: &Errand,
+) -> Result<Reply, Fault> {
+    let id = task.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let params = Map::from_iter([("taskId".to_owned(), id.clone().into())]);
+    wire.ask(&asking("tasks/result", &id, params, errand)).await
+}
+
+fn outcome(mut task: Map<String, Value>) -> Result<Map<String, Value>, Fault> {
+    if let Some(Value::Object(mut result)) = task.shift_remove("result") {
+        result.shift_remove("resultType");
+        return Ok(result);
+    }
+    let error = task.get("error");
+    let code = error.and_then(|error| error.get("code")).and_then(Value::as_i64);
+    let message = error.and_then(|error| error.get("message")).and_then(Value::as_str);
+    let error = RpcError::new(
+        code.unwrap_or(jsonrpc::INTERNAL_ERROR),
+        message.unwrap_or("the task failed").to_owned(),
+    );
+    Err(peer::call_fault(error))
+}
+
+async fn answers(errand: &Errand, questions: Option<&Value>) -> Result<Map<String, Value>, Fault> {
+    let mut responses = Map::new();
+    for (key, question) in questions.and_then(Value::as_object).into_iter().flatten() {
+        responses.insert(key.clone(), rounds::ask(errand, question).await?);
+    }
+    Ok(responses)
+}
+
+async fn about(
+    wire: &impl Wire,
+    method: &str,
+    id: &str,
+    errand: &Errand,
+) -> Result<Map<String, Value>, Fault> {
+    let params = Map::from_iter([("taskId".to_owned(), id.into())]);
+    match wire.ask(&asking(method, id, params, errand)).await?.value {
+        Value::Object(told) => Ok(told),
+        _ => Err(Fault::new(Code::UpstreamError, "the upstream's result is not an object")),
+    }
+}
+
+fn asking<'a>(
+    method: &'a str,
+    id: &'a str,
+    params: Map<String, Value>,
+    errand: &'a Errand,
+) -> Asking<'a> {
+    Asking { name: Some(id), errand: Some(errand), ..Asking::own(method, params) }
+}
+
+/// The same errand for a client that says it follows tasks: the gate does so in its place.
+fn declaring(errand: &Errand) -> Errand {
+    let mut client = Client::clone(&errand.client);
+    let extensions = client.capabilities.entry("extensions").or_insert_with(|| json!({}));
+    if let Some(extensions) = extensions.as_object_mut() {
+        extensions.insert(EXTENSION.to_owned(), json!({}));
+    }
+    Errand { client: client.into(), ..errand.clone() }
+}
+
+fn follows(client: &Client) -> bool {
+    let extensions = client.capabilities.get("extensions");
+    extensions.is_some_and(|extensions| extensions.get(EXTENSION).is_some())
+}
+
+/// It refuses for want of nothing else.
+fn wants_tasks(fault: &Fault) -> bool {
+    fault.upstream.as_ref().is_some_and(|error| {
+        let wanted = format!("/requiredCapabilities/extensions/{}", EXTENSION.replace('/', "~1"));
+        let data = error.data.as_ref();
+        error.code == jsonrpc::MISSING_CAPABILITY
+            && data.is_some_and(|data| data.pointer(&wanted).is_some())
+    })
+}
+
+fn legacy_task(result: &Value) -> Option<&Map<String, Value>> {
+    result.get("task")?.as_object().filter(|task| task.contains_key("taskId"))
+}
+
+fn modern_task(result: &Value) -> Option<&Map<String, Value>> {
+    result.as_object().filter(|task| task.get("resultType").is_some_and(|kind| kind == "task"))
+}
+
+fn as_modern(task: &Map<String, Value>) -> Map<String, Value> {
+    let mut told = renamed(task, &[("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")]);
+    told.insert("resultType".to_owned(), "task".into());
+    told
+}
+
+fn as_legacy(task: &Map<String, Value>) -> Map<String, Value> {
+    let mut told = renamed(task, &[("ttlMs", "ttl"), ("pollIntervalMs", "pollInterval")]);
+    for key in ["resultType", "result", "error", "inputRequests", "requestState"] {
+        told.shift_remove(key);
+    }
+    told.entry("ttl").or_insert(Value::Null);
+    told
+}
+
+fn renamed(task: &Map<String, Value>, names: &[(&str, &str)]) -> Map<String, Value> {
+    let name = |key: &String| {
+        names
+            .iter()
+            .find(|(from, _)| from == key)
+            .map_or_else(|| key.clone(), |(_, to)| (*to).to_owned())
+    };
+    task.iter().map(|(key, value)| (name(key), value.clone())).collect()
+}
+
+/// What a server answered in place of a result, for those who look for it in the task.
+fn error_of(fault: Fault) -> Result<Value, Fault> {
+    match &fault.upstream {
+        Some(error) => {
+            Ok(json!({"code": error.code, "message": error.message, "data": error.data}))
+        }
+        None => Err(fault),
+    }
+}
+
+fn status(task: &Map<String, Value>) -> &str {
+    task.get("status").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn poll_interval(task: &Map<String, Value>) -> Duration {
+    let wanted = task.get("pollIntervalMs").and_then(Value::as_u64).map(Duration::from_millis);
+    let wanted = wanted.unwrap_or(limits::TASK_POLL_MAX);
+    wanted.clamp(limits::TASK_POLL_MIN, limits::TASK_POLL_MAX)
+}
+
+fn reply_of(result: Map<String, Value>) -> Reply {
+    Reply { value: result.into(), written: None }
+}
+
+fn is_modern(wire: &impl Wire) -> bool {
+    wire.revision().is_some_and(Revision::is_modern)
+}
+
+#[cfg(test)]
+mod tests;
