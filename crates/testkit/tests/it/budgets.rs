@@ -45,9 +45,12 @@ async fn a_caller_a_tool_and_an_upstream_have_rates_of_their_own() {
         ];
         assert_eq!(got, others, "{what}");
     };
-    check(|s, rate| s.rates.per_caller = rate, "of this caller", [false, true, true]).await;
-    check(|s, rate| s.rates.per_tool = rate, "of this tool by all", [true, false, true]).await;
-    check(|s, rate| s.rates.per_upstream = rate, "of this upstream", [false, false, false]).await;
+    let caller: fn(&mut Settings, Rate) = |settings, rate| settings.rates.per_caller = rate;
+    Box::pin(check(caller, "of this caller", [false, true, true])).await;
+    let tool: fn(&mut Settings, Rate) = |settings, rate| settings.rates.per_tool = rate;
+    Box::pin(check(tool, "of this tool by all", [true, false, true])).await;
+    let upstream: fn(&mut Settings, Rate) = |settings, rate| settings.rates.per_upstream = rate;
+    Box::pin(check(upstream, "of this upstream", [false, false, false])).await;
 }
 
 #[tokio::test]

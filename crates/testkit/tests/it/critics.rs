@@ -12,8 +12,8 @@ use upstream::{Egress, Webhook};
 use crate::answering::client;
 use crate::code;
 
-fn webhook(url: &str, timeout: Duration) -> Option<Arc<Webhook>> {
-    Some(Arc::new(Webhook::new(url, None, timeout, &Egress::Open).unwrap()))
+fn webhook(url: &str, timeout: Duration) -> Arc<Webhook> {
+    Arc::new(Webhook::new(url, None, timeout, &Egress::Open).unwrap())
 }
 
 async fn shelf(change: impl FnOnce(&mut Settings)) -> (Recorder, World) {
@@ -36,8 +36,8 @@ async fn a_critic_is_asked_before_and_after_a_call() {
     let words = r#"{"verdict": "accept", "scores": {"policy": 1}}"#;
     let (score, mut scored) = client::answering(words).await;
     let (recorder, world) = shelf(|settings| {
-        settings.critic.verify = webhook(&verify, client::PATIENCE);
-        settings.critic.score = webhook(&score, client::PATIENCE);
+        settings.critic.verify = Some(webhook(&verify, client::PATIENCE));
+        settings.critic.score = Some(webhook(&score, client::PATIENCE));
     })
     .await;
     let args = json!({"n": 1, "password": "hunter2x-Tr0ub4dor9"});
@@ -65,7 +65,7 @@ async fn a_critic_that_says_no_is_obeyed() {
     let words = r#"{"ok": false, "kind": "missing_evidence", "reasons": ["no balance was read"]}"#;
     let (verify, _verified) = client::answering(words).await;
     let (recorder, world) =
-        shelf(|settings| settings.critic.verify = webhook(&verify, client::PATIENCE)).await;
+        shelf(|settings| settings.critic.verify = Some(webhook(&verify, client::PATIENCE))).await;
     for tool in ["peek", "put"] {
         let done = world.call(tool, json!({})).await;
         let fault = done.fault.unwrap();
@@ -88,7 +88,7 @@ async fn a_critic_that_is_not_heard_stops_writes_and_only_those() {
         (odd.as_str(), client::PATIENCE),
     ] {
         let (recorder, world) =
-            shelf(|settings| settings.critic.verify = webhook(url, timeout)).await;
+            shelf(|settings| settings.critic.verify = Some(webhook(url, timeout))).await;
         assert_eq!(code(&world.call("put", json!({})).await), Some(Code::PolicyDenied), "{url}");
         assert_eq!(recorder.count(), 0);
         assert_eq!(code(&world.call("peek", json!({})).await), None, "{url}");
