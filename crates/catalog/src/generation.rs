@@ -92,7 +92,8 @@ impl Catalogue {
         let own = own.flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()));
         findings.extend(own.cloned());
         let indexed = Indexed::new(former, &offered);
-        let entries: Vec<Arc<Entry>> = offered.into_iter().map(|one| Arc::new(one.entry)).collect();
+        let entries: Vec<Arc<Entry>> =
+            offered.into_iter().map(|one| Arc::from(one.entry)).collect();
         let (hash, aliases) = (hash(&entries, &shelf), aliases(&entries));
         let usable = entries.iter().map(|entry| entry.quarantined().is_none()).collect();
         Self { generation, hash, entries, usable, aliases, findings, shelf, indexed }
@@ -147,7 +148,7 @@ impl Catalogue {
 
 /// An entry beside the definition it was made of, which only building needs as a value.
 pub(crate) struct Offered {
-    pub(crate) entry: Entry,
+    pub(crate) entry: Box<Entry>,
     definition: Value,
 }
 
@@ -158,7 +159,7 @@ impl Offered {
 }
 
 /// Reads all definitions, in order of their keys.
-fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Box<Offered>> {
+fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Offered> {
     let mut read = Vec::new();
     for source in sources {
         let manifest = source.manifest.as_deref();
@@ -175,7 +176,7 @@ fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Box<Offered>
             };
             offered.insert(item.name.clone());
             let entry = declare(Entry::new(item, &definition, source.protocol), manifest);
-            read.push(Box::new(Offered { entry, definition }));
+            read.push(Offered { entry: Box::new(entry), definition });
         }
         findings.extend(manifest.into_iter().flat_map(|manifest| absent(manifest, &offered)));
     }
@@ -185,7 +186,7 @@ fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Box<Offered>
 }
 
 /// Sorts by key. Of two with one key, the one with the smaller hash stays.
-fn sort(read: &mut Vec<Box<Offered>>, findings: &mut Vec<Finding>) {
+fn sort(read: &mut Vec<Offered>, findings: &mut Vec<Finding>) {
     read.sort_by(|a, b| {
         let (a, b) = (&a.entry.item, &b.entry.item);
         a.key.cmp(&b.key).then_with(|| a.full_hash.cmp(&b.full_hash))
@@ -226,12 +227,7 @@ fn absent<'a>(
     })
 }
 
-fn name(
-    offered: &mut [Box<Offered>],
-    naming: Naming,
-    upstreams: usize,
-    findings: &mut Vec<Finding>,
-) {
+fn name(offered: &mut [Offered], naming: Naming, upstreams: usize, findings: &mut Vec<Finding>) {
     let keys: Vec<&ItemKey> = offered.iter().map(|one| &one.entry.item.key).collect();
     let assigned = shown::assign(&keys, naming, upstreams);
     findings.extend(assigned.findings);
@@ -243,7 +239,7 @@ fn name(
 /// Every name of an entry, those that win over others first.
 fn names_of(entry: &Entry) -> impl Iterator<Item = Cow<'_, str>> {
     let ids = &entry.item.ids;
-    let capability = ids.capability.as_ref().map_or("", |capability| capability.as_str());
+    let capability = ids.capability.as_ref().map_or("", AsRef::as_ref);
     [
         (&entry.shown_name).into(),
         capability.into(),

@@ -39,7 +39,7 @@ impl Catalogue {
 
 impl Indexed {
     /// Of entries sorted by key. What `former` knows of an upstream that did not change is kept.
-    pub(crate) fn new(former: Option<&Catalogue>, offered: &[Box<Offered>]) -> Self {
+    pub(crate) fn new(former: Option<&Catalogue>, offered: &[Offered]) -> Self {
         let groups = offered.chunk_by(|one, next| upstream_of(one) == upstream_of(next));
         let mut lexicon = Lexicon::default();
         let parts = groups.filter_map(|group| {
@@ -60,7 +60,7 @@ impl Indexed {
         &self,
         former: &Catalogue,
         upstream: &UpstreamName,
-        group: &[Box<Offered>],
+        group: &[Offered],
     ) -> Option<Arc<Part>> {
         let entries = former.entries();
         let start = entries.partition_point(|entry| entry.item.key.upstream < *upstream);

@@ -270,7 +270,7 @@ fn bare_item() -> Item {
         name: String::new(),
         title: None,
         description: String::new(),
-        input_schema: json!({}),
+        input_schema: (&json!({})).into(),
         output_schema: None,
         version: String::new(),
         hints: Hints::default(),

@@ -34,15 +34,14 @@ pub(super) async fn dispatch(
     }
     entry.stage("invoke");
     let traceparent = traceparent(gateway, request, entry);
-    let upstream = admitted.permit.upstream();
+    let judge = |permit: &Permit| Judge::new(gateway, request, permit.upstream());
     // A client that answers nothing is asked nothing.
-    let asked = request.client.answers().then(|| Judge::new(gateway, request, upstream));
-    let judge = asked.map(Arc::new);
+    let asked = request.client.answers().then(|| Arc::new(judge(&admitted.permit)));
     let errand = Errand {
         cancel: watch.cancel.clone(),
         timeout: admitted.timeout,
         idempotency_key: entry.record.call.idempotency_key.clone(),
-        news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news, judge.as_ref())),
+        news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news, asked.as_ref())),
         owner: request.caller.principal.to_string(),
         client: Arc::clone(&request.client),
         report: watch.progress,
@@ -63,17 +62,17 @@ pub(super) async fn dispatch(
             Err(Fault::new(Code::Cancelled, "the gate closed before the upstream answered"))
         }
     };
-    entry.findings.extend(judge.as_ref().map(|judge| judge.told()).unwrap_or_default());
+    entry.findings.extend(asked.as_ref().map(|judge| judge.told()).unwrap_or_default());
     entry.repeats = admitted.again.repeats();
     entry.upstream_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     match answer {
         Ok(answer) => {
             failpoint::pass("call.answered");
             if answer.is_interim() {
-                let judge = Judge::new(gateway, request, upstream);
-                let asked = in_rounds(&judge, &answer);
+                let judge = judge(&admitted.permit);
+                let fitting = in_rounds(&judge, &answer);
                 entry.findings.extend(judge.told());
-                asked?;
+                fitting?;
             }
             keep::answer(gateway, &answer, entry);
             Ok(answer)

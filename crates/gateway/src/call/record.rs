@@ -11,7 +11,7 @@ use model::fault::WireError;
 use model::result::{CallResult, Cleaning, Metrics, Provenance};
 use model::{
     Answer, Call, CallId, CallStatus, Code, Fault, Finding, Lineage, Outcome, Record, RecordId,
-    RecordStatus, RunId, TraceId, call, canonical, result,
+    RecordStatus, RunId, Timestamp, TraceId, call, canonical, result,
 };
 use policy::Rules;
 use serde_json::Value;
@@ -59,9 +59,44 @@ impl Entry {
 /// Begins the record of a call that nobody has judged yet.
 pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
     let now = gateway.clock.now();
-    let catalogue = gateway.catalogue();
     let rules = gateway.rules();
-    let call = Call {
+    let call = asked(gateway, request, &rules, now);
+    let mut entry = Entry {
+        record: Record {
+            record_id: RecordId::fresh(now),
+            status: RecordStatus::Open,
+            call,
+            decision: None,
+            approval_id: None,
+            result: None,
+            answer: None,
+            redacted: false,
+            replay_rule: None,
+            opened_at: now,
+            closed_at: None,
+            stages: Vec::new(),
+        },
+        claim: None,
+        dispatched: false,
+        only_reads: false,
+        answer: None,
+        deduplicated: false,
+        upstream_ms: 0,
+        repeats: 0,
+        provenance: Provenance::default(),
+        rules,
+        run: None,
+        findings: Vec::new(),
+        started: Instant::now(),
+    };
+    keep::arguments(gateway, &request.args, &mut entry);
+    entry
+}
+
+/// The envelope of a call, as far as it is known before anything is looked up.
+fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp) -> Call {
+    let catalogue = gateway.catalogue();
+    Call {
         envelope_version: call::ENVELOPE_VERSION.to_owned(),
         call_id: CallId::fresh(now),
         run_id: request.run_id.as_ref().map_or_else(|| RunId::fresh(now), RunId::from_string),
@@ -98,37 +133,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
             gateway_version: env!("CARGO_PKG_VERSION").to_owned(),
             server: None,
         },
-    };
-    let mut entry = Entry {
-        record: Record {
-            record_id: RecordId::fresh(now),
-            status: RecordStatus::Open,
-            call,
-            decision: None,
-            approval_id: None,
-            result: None,
-            answer: None,
-            redacted: false,
-            replay_rule: None,
-            opened_at: now,
-            closed_at: None,
-            stages: Vec::new(),
-        },
-        claim: None,
-        dispatched: false,
-        only_reads: false,
-        answer: None,
-        deduplicated: false,
-        upstream_ms: 0,
-        repeats: 0,
-        provenance: Provenance::default(),
-        rules,
-        run: None,
-        findings: Vec::new(),
-        started: Instant::now(),
-    };
-    keep::arguments(gateway, &request.args, &mut entry);
-    entry
+    }
 }
 
 /// Puts on record what is no call, and so has neither a decision nor a result.

@@ -103,7 +103,13 @@ fn what_is_wrong_with_a_policy_is_told_with_an_exit_code() {
     check(ALL, "", &["policy", "explain", "no_such_tool"], 1, "no tool");
     check(ALL, "", &["policy", "explain", "x", "--as", "robot:r"], 2, "no kind of caller");
     check(ALL, "", &["policy", "explain", "rec_none"], 6, "nothing is recorded");
-    check(ALL, "", &["policy", "schema"], 0, "entity Tool, Resource, Prompt in [Upstream, Namespace]");
+    check(
+        ALL,
+        "",
+        &["policy", "schema"],
+        0,
+        "entity Tool, Resource, Prompt in [Upstream, Namespace]",
+    );
 }
 
 /// Which rule decided a call that was made, from its record.

@@ -1,6 +1,6 @@
 //! Patterns that are certain to compile: the plain ones most schemas have.
 //!
-//! Everything is left out that ECMAScript and our matcher read differently, or that could grow.
+//! Everything is left out that `ECMAScript` and our matcher read differently, or that could grow.
 
 use regex_syntax::ast::parse::Parser;
 
