@@ -207,8 +207,14 @@ fn an_approval_releases_the_frozen_call_and_no_other() {
 fn the_production_default_hides_what_no_manifest_declares() {
     let undeclared = World { rules: Rules::permit_declared(), ..World::new("") };
     assert_eq!(undeclared.decide().decision.action, DecisionAction::Deny);
-    let declared = World { capability: Some(capability(&json!({}))), ..undeclared };
-    assert_eq!(declared.decide().decision.action, DecisionAction::Allow);
+    let declared = |mode: &str| World {
+        capability: Some(capability(&json!({"approval_mode": mode}))),
+        rules: Rules::permit_declared(),
+        ..World::new("")
+    };
+    assert_eq!(declared("delegated").decide().decision.action, DecisionAction::Allow);
+    // What cannot be undone needs a person, though no manifest names a gate.
+    assert_eq!(declared("destructive").question().gate(), "DESTRUCTIVE");
 }
 
 proptest! {
