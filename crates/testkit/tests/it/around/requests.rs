@@ -49,11 +49,15 @@ fn of(method: &'static str, world: &World, era: Era) -> Vec<(&'static str, Value
     }
 }
 
-/// Every tool by every name, called as itself, as another, and through each verb.
+/// Every tool by every name, as itself and through the verb that executes; and through each other
+/// verb.
 fn calls(world: &World) -> Vec<Value> {
-    let mut calls = Vec::new();
-    for name in names(world) {
+    let (mut calls, names) = (Vec::new(), names(world));
+    for name in &names {
         calls.push(json!({"name": name, "arguments": {}}));
+        calls.push(json!({"name": "tool_execute", "arguments": {"tool_id": name}}));
+    }
+    for name in ["burn", "whisper"] {
         calls.push(json!({"name": name, "arguments": {}, "task": {"ttl": 1_000}}));
         for (verb, argument) in VERBS {
             calls.push(json!({"name": verb, "arguments": {argument: name}}));
