@@ -3,10 +3,11 @@
 //! Arguments differ from tool to tool, so nothing is said about them: what reads one without asking
 //! for it first is worth a note, not a refusal.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use cedar_policy::{
-    PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
+    PolicyId, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
 };
 use miette::Diagnostic;
 use model::ApprovalMode;
@@ -38,15 +39,21 @@ pub fn look_over(file: &str, text: &str) -> Result<Vec<Finding>, PolicyError> {
     let refuse = |message: String| PolicyError { file: file.to_owned(), message };
     let schema = Schema::from_str(SCHEMA).map_err(|error| refuse(error.to_string()))?;
     let checked = Validator::new(schema).validate(rules.policies(), ValidationMode::Strict);
-    let errors = checked.validation_errors().filter_map(|error| of_error(text, error));
-    let warnings = checked.validation_warnings().filter_map(|odd| of_warning(text, odd));
     let mut findings: Vec<Finding> =
-        errors.chain(warnings).chain(annotations(rules.policies())).collect();
+        checked.validation_errors().filter_map(|error| of_error(text, error)).collect();
+    // What is odd about a policy follows from what is wrong with it, where something is.
+    let wrong: BTreeSet<String> =
+        findings.iter().filter(|f| f.grave).map(|f| f.policy.clone()).collect();
+    let odd = checked.validation_warnings().filter_map(|odd| of_warning(text, odd));
+    findings.extend(odd.filter(|finding| !wrong.contains(&finding.policy)));
+    findings.extend(annotations(text, rules.policies()));
     findings.sort_by(|one, other| {
         (one.line, &one.policy, !one.grave).cmp(&(other.line, &other.policy, !other.grave))
     });
     // Cedar says the same of every kind of caller and thing.
-    findings.dedup_by(|later, former| later.line == former.line && later.policy == former.policy);
+    findings.dedup_by(|later, former| {
+        (later.line, &later.policy, &later.fix) == (former.line, &former.policy, &former.fix)
+    });
     Ok(findings)
 }
 
@@ -81,13 +88,13 @@ fn of_warning(text: &str, odd: &ValidationWarning) -> Option<Finding> {
 
 fn finding(
     text: &str,
-    policy: &cedar_policy::PolicyId,
+    policy: &PolicyId,
     place: &dyn Diagnostic,
     message: String,
     fix: Option<String>,
 ) -> Finding {
     let offset = place.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
-    let line = offset.map(|offset| line_of(text, offset));
+    let line = offset.or_else(|| place_of(text, policy)).map(|offset| line_of(text, offset));
     Finding { grave: true, policy: policy.to_string(), line, message, fix }
 }
 
@@ -111,13 +118,14 @@ impl std::fmt::Display for Finding {
 }
 
 /// Annotations that say nothing we know, or cannot be meant.
-fn annotations(policies: &PolicySet) -> Vec<Finding> {
+fn annotations(text: &str, policies: &PolicySet) -> Vec<Finding> {
     const KNOWN: [&str; 5] = ["id", "reason", "gate", "mode", "obligations"];
     let mut found = Vec::new();
     for policy in policies.policies() {
         let mut say = |grave: bool, message: String, fix: String| {
+            let line = place_of(text, policy.id()).map(|offset| line_of(text, offset));
             let policy = policy.id().to_string();
-            found.push(Finding { grave, policy, line: None, message, fix: Some(fix) });
+            found.push(Finding { grave, policy, line, message, fix: Some(fix) });
         };
         for (key, value) in policy.annotations() {
             if !KNOWN.contains(&key) {
@@ -136,6 +144,26 @@ fn annotations(policies: &PolicySet) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Where a policy begins: at its `@id`, or as the one of this number.
+fn place_of(text: &str, policy: &PolicyId) -> Option<usize> {
+    let id = policy.to_string();
+    if let Some(offset) = text.find(&format!("@id(\"{id}\")")) {
+        return Some(offset);
+    }
+    let number: usize = id.strip_prefix("policy")?.parse().ok()?;
+    let begins = |at: usize, word: &str| {
+        let rest = text.get(at + word.len()..).unwrap_or_default();
+        rest.trim_start().starts_with('(')
+    };
+    let mut starts: Vec<usize> = ["permit", "forbid"]
+        .iter()
+        .flat_map(|word| text.match_indices(word).filter(|(at, word)| begins(*at, word)))
+        .map(|(at, _)| at)
+        .collect();
+    starts.sort_unstable();
+    starts.get(number).copied()
 }
 
 /// Without the words that name the policy, which stand in front already.
