@@ -91,7 +91,7 @@ mod tests {
         Sampling { declared: true, tools: vec!["look".to_owned()], ..Sampling::default() }
     }
 
-    /// CO-28, CO-175, CO-176: declared, offered, and not without end.
+    /// CO-176: declared, offered, and not without end.
     #[test]
     fn a_model_is_asked_only_where_that_is_declared_and_offered() {
         let able = client(&json!({"sampling": {}}));

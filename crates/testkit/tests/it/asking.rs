@@ -70,7 +70,7 @@ fn strict() -> TestGateway {
     TestGateway::new().settings(|settings| settings.undeclared_asks = false)
 }
 
-/// CO-28, CO-29, CO-175: off unless declared, each for itself.
+/// CO-29: off unless declared, each for itself.
 #[tokio::test]
 async fn an_upstream_asks_only_what_its_manifest_declares() {
     let check = async |more: Value, wanted: &[&str]| {
