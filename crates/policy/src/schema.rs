@@ -47,8 +47,10 @@ pub fn look_over(file: &str, text: &str) -> Result<Vec<Finding>, PolicyError> {
     let odd = checked.validation_warnings().filter_map(|odd| of_warning(text, odd));
     findings.extend(odd.filter(|finding| !wrong.contains(&finding.policy)));
     findings.extend(annotations(text, rules.policies()));
+    // By their words too: Cedar finds them in no order.
     findings.sort_by(|one, other| {
-        (one.line, &one.policy, !one.grave).cmp(&(other.line, &other.policy, !other.grave))
+        let key = |f: &Finding| (f.line, f.policy.clone(), !f.grave, f.message.clone());
+        key(one).cmp(&key(other))
     });
     // Cedar says the same of every kind of caller and thing.
     findings.dedup_by(|later, former| {
@@ -71,7 +73,7 @@ fn of_error(text: &str, error: &ValidationError) -> Option<Finding> {
         }
         ValidationError::EmptySetForbidden(_) => None,
         _ => {
-            let fix = error.help().map(|help| help.to_string());
+            let fix = error.help().map(|help| plain(&help.to_string()));
             Some(finding(text, error.policy_id(), error, message, fix))
         }
     }
@@ -82,7 +84,7 @@ fn of_warning(text: &str, odd: &ValidationWarning) -> Option<Finding> {
     if matches!(odd, ValidationWarning::ImpossiblePolicy(_)) {
         return None;
     }
-    let fix = odd.help().map(|help| help.to_string());
+    let fix = odd.help().map(|help| plain(&help.to_string()));
     Some(finding(text, odd.policy_id(), odd, plain(&odd.to_string()), fix).mild())
 }
 
