@@ -10,6 +10,7 @@ use store::failpoint;
 use upstream::Errand;
 
 use super::admit::Admitted;
+use super::again::Again;
 use super::record::Entry;
 use super::{CallRequest, Watch, keep};
 use crate::gateway::Gateway;
@@ -57,7 +58,7 @@ pub(super) async fn dispatch(
     entry.dispatched = true;
     // If the gate stops first, the call is dropped and its connector tells the upstream.
     let answer = tokio::select! {
-        answer = attempts(gateway, &mut admitted, &errand) => answer,
+        answer = attempts(gateway, &admitted.permit, &mut admitted.again, &errand) => answer,
         () = gateway.stopping().cancelled() => {
             Err(Fault::new(Code::Cancelled, "the gate closed before the upstream answered"))
         }
@@ -95,15 +96,16 @@ fn in_rounds(judge: &Judge, answer: &Answer) -> Result<(), Fault> {
 /// Each attempt has the whole time, and the caller may give up during the pause, too.
 async fn attempts(
     gateway: &Gateway,
-    admitted: &mut Admitted,
+    permit: &Permit,
+    again: &mut Again,
     errand: &Errand,
 ) -> Result<Answer, Fault> {
     loop {
-        let fault = match make(gateway, &admitted.permit, errand).await {
+        let fault = match make(gateway, permit, errand).await {
             Err(fault) => fault,
             answer => return answer,
         };
-        let Some(pause) = admitted.again.after(&fault, &admitted.permit, gateway) else {
+        let Some(pause) = again.after(&fault, permit, gateway) else {
             return Err(fault);
         };
         tracing::info!(%fault, pause_ms = pause.as_millis(), "a call is made again");

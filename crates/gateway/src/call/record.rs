@@ -127,11 +127,9 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
         lineage: Lineage {
             generation: catalogue.generation(),
             catalogue_hash: catalogue.hash().to_owned(),
-            definition_hash: None,
-            manifest: None,
             policy_hash: rules.hash().to_owned(),
             gateway_version: env!("CARGO_PKG_VERSION").to_owned(),
-            server: None,
+            ..Lineage::default()
         },
     }
 }

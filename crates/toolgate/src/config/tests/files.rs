@@ -256,7 +256,7 @@ fn the_files_of_clients_load_unchanged() {
         &[("filesystem", "npx -y @modelcontextprotocol/server-filesystem /home/ann/Desktop")],
     );
     check(
-        "/work/.mcp.json",
+        "/srv/.mcp.json",
         r#"{"mcpServers": {
             "api": {"type": "http", "url": "${API_BASE_URL:-https://api.example.com}/mcp",
                 "headers": {"Authorization": "Bearer ${API_KEY}"}},
@@ -269,19 +269,19 @@ fn the_files_of_clients_load_unchanged() {
         ],
     );
     check(
-        "/work/app/.cursor/mcp.json",
+        "/srv/app/.cursor/mcp.json",
         r#"{"mcpServers": {
             "local": {"type": "stdio", "command": "python", "envFile": ".env",
                 "args": ["${workspaceFolder}${/}tools${pathSeparator}server.py", "${userHome}"],
                 "env": {"API_KEY": "${env:API_KEY}"}},
             "remote": {"url": "https://api.example.com/mcp", "auth": {"CLIENT_ID": "x"}}}}"#,
         &[
-            ("local", "python /work/app/tools/server.py /home/ann"),
+            ("local", "python /srv/app/tools/server.py /home/ann"),
             ("remote", "https://api.example.com/mcp "),
         ],
     );
     check(
-        "/work/app/.vscode/mcp.json",
+        "/srv/app/.vscode/mcp.json",
         r#"{
             // of the workspace
             "inputs": [],
@@ -303,7 +303,7 @@ fn the_files_of_clients_load_unchanged() {
         &[("local", "node s.js"), ("remote", "https://mcp.example.com/sse ")],
     );
     check(
-        "/work/mcp.json",
+        "/srv/mcp.json",
         r#"{"mcpServers": {
             "search": {"transport": "stdio", "command": "search-server", "args": ["--key", "${API_KEY}"],
                 "timeout": 30, "cache_tools": true},
