@@ -303,7 +303,7 @@ mod tests {
         @id("fs") forbid (principal, action == Action::"read", resource)
         unless { context.scopes.contains("fs.read") };"#;
 
-    fn said(case: Value) -> Option<String> {
+    fn said(case: &Value) -> Option<String> {
         let rules = Rules::parse("test", RULES).unwrap();
         let mut all = json!({
             "name": "it", "principal": "user:ann", "intent": "refund",
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_case_says_what_must_come_of_it() {
-        let check = |case: Value| assert_eq!(said(case.clone()), None, "{case}");
+        let check = |case: Value| assert_eq!(said(&case), None, "{case}");
         check(json!({"expect": "allow", "rules": ["all"], "mode": "delegated"}));
         check(json!({"expect": "deny", "roles": ["intern"], "rules": ["interns"]}));
         check(json!({"expect": "deny", "intent": null, "rules": ["idle"]}));
@@ -336,7 +336,7 @@ mod tests {
     fn policy_denies_asks_lowers_and_never_raises() {
         let with_mode =
             |mode: &str| json!({"upstream": "b", "name": "p", "class": "act", "mode": mode});
-        let check = |case: Value| assert_eq!(said(case.clone()), None, "{case}");
+        let check = |case: Value| assert_eq!(said(&case), None, "{case}");
         check(json!({"expect": "deny", "roles": ["intern"]}));
         check(json!({"expect": "ask", "gate": "OPS", "tool": with_mode("destructive")}));
         let small = json!({"amount": 5});
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_surprise_says_what_came_instead() {
         let check = |case: Value, part: &str| {
-            let said = said(case).unwrap();
+            let said = said(&case).unwrap();
             assert!(said.contains(part), "{said}");
         };
         check(json!({"expect": "deny"}), "the answer is \"allow\", and should be \"deny\"");

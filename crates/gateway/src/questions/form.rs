@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(params: Value, rule: Option<&Elicitation>, open: bool) -> Result<(), String> {
+    fn asked(params: &Value, rule: Option<&Elicitation>, open: bool) -> Result<(), String> {
         check(params.as_object().unwrap(), rule, open, &Redactor::default())
     }
 
@@ -152,21 +152,21 @@ mod tests {
         let link = || json!({"mode": "url", "url": "https://id.example/start", "message": "?"});
         let check = |form: bool, url: bool, asks: bool, sends: bool| {
             let rule = Elicitation { form, url, ..Elicitation::default() };
-            assert_eq!(asked(plain(), Some(&rule), true).is_ok(), asks);
-            assert_eq!(asked(link(), Some(&rule), true).is_ok(), sends);
+            assert_eq!(asked(&plain(), Some(&rule), true).is_ok(), asks);
+            assert_eq!(asked(&link(), Some(&rule), true).is_ok(), sends);
         };
         check(true, false, true, false);
         check(false, true, false, true);
         check(false, false, false, false);
-        assert!(asked(plain(), None, true).is_ok() && asked(link(), None, true).is_ok());
-        assert!(asked(plain(), None, false).is_err() && asked(link(), None, false).is_err());
+        assert!(asked(&plain(), None, true).is_ok() && asked(&link(), None, true).is_ok());
+        assert!(asked(&plain(), None, false).is_err() && asked(&link(), None, false).is_err());
     }
 
     /// CO-172, A10: nested forms and fields for secrets are not passed on.
     #[test]
     fn a_form_is_flat_and_asks_for_no_secret() {
         let check = |fields: Value, part: Option<&str>| {
-            let got = asked(form(&fields), None, true);
+            let got = asked(&form(&fields), None, true);
             match part {
                 None => assert_eq!(got, Ok(()), "{fields}"),
                 Some(part) => assert!(got.unwrap_err().contains(part), "{fields}"),
@@ -193,7 +193,7 @@ mod tests {
         let check = |url: &str, hosts: &[&str], passes: bool| {
             let url_hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
             let rule = Elicitation { url: true, url_hosts, ..Elicitation::default() };
-            let got = asked(json!({"mode": "url", "url": url}), Some(&rule), false);
+            let got = asked(&json!({"mode": "url", "url": url}), Some(&rule), false);
             assert_eq!(got.is_ok(), passes, "{url}: {got:?}");
         };
         check("https://id.example/start?flow=login", &[], true);

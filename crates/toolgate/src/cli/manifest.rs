@@ -98,7 +98,9 @@ fn report(shown: &str, read: &ManifestFile, remarks: &[Remark]) -> Value {
     });
     let remarks = remarks.iter().map(|remark| {
         let mut fields = json!(remark);
-        fields["line"] = read.line(&remark.at).into();
+        if let Some(fields) = fields.as_object_mut() {
+            fields.insert("line".to_owned(), read.line(&remark.at).into());
+        }
         fields
     });
     json!({
@@ -155,8 +157,8 @@ fn draft(upstream: &str, tools: &[Value], prompts: &[Value]) -> Value {
             "approval_mode": if reads { "read_only" } else { "destructive" },
             "permissions": [format!("{adapter}.{}", if reads { "read" } else { "write" })],
         });
-        if !reads {
-            capability["idempotency"] = json!({"required": true});
+        if let Some(fields) = capability.as_object_mut().filter(|_| !reads) {
+            fields.insert("idempotency".to_owned(), json!({"required": true}));
         }
         Some(capability)
     });

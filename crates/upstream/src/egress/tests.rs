@@ -60,7 +60,7 @@ fn spellings(address: Ipv4Addr) -> Vec<String> {
     ]
 }
 
-/// What is not the spelling of an IPv4 address.
+/// What is not the spelling of an `IPv4` address.
 const OTHERS: [&str; 12] = [
     "[::]",
     "[::1]",
