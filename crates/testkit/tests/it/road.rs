@@ -157,7 +157,8 @@ async fn the_record_names_the_person_and_the_agent() {
 async fn a_call_is_made_again_only_as_its_capability_says() {
     let check = async |class: &str, key: Option<&str>, retry: Value, failed: Code, calls: usize| {
         let recorder = Recorder::one("peek", Script::Fault(Fault::new(failed, "no")));
-        let over = json!({"class": class, "retry": retry});
+        let required = json!({"required": key.is_some()});
+        let over = json!({"class": class, "retry": retry, "idempotency": required});
         let binding = capability("shelf.peek", "peek", over);
         let gate = TestGateway::new().upstream("shelf", recorder.clone());
         let world = gate.manifest("shelf", manifest([binding])).start().await;
