@@ -116,7 +116,7 @@ fn what_is_wrong_with_a_policy_is_told_with_an_exit_code() {
 #[test]
 fn a_recorded_call_is_explained_by_the_rule_of_then() {
     let home = home(ALL);
-    let args = ["call", "weather_get_current", "{\"city\": \"Oslo\"}", "--config", "gate.yaml"];
+    let args = ["call", "weather_get_current", "{\"city\": \"Berlin\"}", "--config", "gate.yaml"];
     let called = home.json(&args);
     let record = called["record_id"].as_str().unwrap();
     let explained = home.json(&["policy", "explain", record, "--config", "gate.yaml"]);

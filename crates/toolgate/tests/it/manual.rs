@@ -118,7 +118,8 @@ fn keep(terminal: &Terminal, place: &str, block: &Block) {
     checks::is_well_formed(place, block);
     let Some(title) = &block.title else { return };
     std::fs::write(terminal.folder().join(title), &block.text).unwrap();
-    if checks::is_yaml(title) || title == "mcp.json" {
+    // Cases are read by the command that the page runs on them.
+    if (checks::is_yaml(title) && title != "cases.yaml") || title == "mcp.json" {
         terminal.check_config(place, title, &block.text);
     }
 }
