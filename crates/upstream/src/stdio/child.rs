@@ -51,6 +51,8 @@ struct Life {
     alive: AtomicBool,
     /// It said its last word: its output has ended, or is not to be borne.
     silent: CancellationToken,
+    /// All it wrote to its standard error has been read.
+    complained: CancellationToken,
     /// It is to leave.
     leave: CancellationToken,
     /// Why it is gone.
@@ -85,6 +87,7 @@ impl Child {
             given_up: AtomicU32::new(0),
             alive: AtomicBool::new(true),
             silent: CancellationToken::new(),
+            complained: CancellationToken::new(),
             leave: CancellationToken::new(),
             fate: OnceLock::new(),
             ended: CancellationToken::new(),
@@ -92,11 +95,14 @@ impl Child {
         let ear = Ear { life: Arc::clone(&life), outbox: outbox.clone(), bell: bell.clone() };
         let listening = [
             AbortOnDropHandle::new(tokio::spawn(read(stdout, ear))),
-            AbortOnDropHandle::new(tokio::spawn(log(
-                stderr,
-                config.command.clone(),
-                Arc::clone(said),
-            ))),
+            AbortOnDropHandle::new(tokio::spawn({
+                let (command, said) = (config.command.clone(), Arc::clone(said));
+                let complained = life.complained.clone();
+                async move {
+                    log(stderr, command, said).await;
+                    complained.cancel();
+                }
+            })),
         ];
         let writing = write(stdin, inbox, life.leave.clone());
         let writing = AbortOnDropHandle::new(tokio::spawn(writing));
@@ -192,6 +198,10 @@ impl Life {
         let reaped = self.ended.cancelled();
         if tokio::time::timeout(limits::STOP_GRACE, reaped).await.is_err() {
             tracing::debug!("a child has gone silent and does not end");
+        }
+        // Whoever hears of its end may want to know what it complained of.
+        if tokio::time::timeout(limits::LAST_WORDS, self.complained.cancelled()).await.is_err() {
+            tracing::debug!("a child's standard error was held open after its end");
         }
         self.gone()
     }
