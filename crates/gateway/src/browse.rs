@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use catalog::{Browse, Catalogue, Entry as Tool, Look, Offering, Query};
 use context::{Cleared, Redactor, refuse, say};
-use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method};
+use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method, Packed};
 use policy::{Action, Facts, Rules};
 use serde_json::Value;
 
@@ -126,10 +126,10 @@ impl Gateway {
     }
 
     /// What a tool's arguments must look like, if this caller may see the tool.
-    pub fn input_schema(&self, caller: &Caller, name: &str) -> Option<Value> {
+    pub fn input_schema(&self, caller: &Caller, name: &str) -> Option<Packed> {
         let catalogue = self.catalogue();
         let tool = catalogue.resolve(name).filter(|tool| visible(self, caller, tool))?;
-        Some(tool.item.input_schema.value())
+        Some(tool.item.input_schema.clone())
     }
 
     fn note_seen(&self, caller: &Caller, run_id: Option<&str>, tool_id: &str) {

@@ -158,7 +158,9 @@ impl Gateway {
         };
         let mut entry = record::open(self, &request);
         let outcome = self.road(&request, &watch, &mut entry).await;
-        Box::pin(record::close(self, entry, outcome)).await
+        let mut ended = record::end(self, entry, outcome);
+        verify::score(self, &mut ended).await;
+        Box::pin(record::close(self, ended)).await
     }
 
     /// Puts on record something the operator did that is no call, as `what` and its particulars.

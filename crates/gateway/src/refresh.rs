@@ -10,7 +10,7 @@ use catalog::drift::DRIFT_RULE;
 use catalog::{Extras, Source};
 use model::{Code, Fault, Finding, Generation, Listed, UpstreamName};
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use upstream::{Offer, limits};
 
@@ -115,12 +115,7 @@ impl Gateway {
         for (name, list) in lists {
             known.take(name, list);
         }
-        self.offers.mark(&known);
-        let (generation, tools, unchecked) = self.swap(&mut known).await;
-        let failures = known.failures().into_iter().chain(unchecked).collect();
-        drop(known);
-        self.learn_of(self.catalogue()).await;
-        Refreshed { generation, tools, failures }
+        self.fill(known).await
     }
 
     /// Fills the catalogue at the start: with `last_good` copies, marked stale, of upstreams that
@@ -159,6 +154,11 @@ impl Gateway {
                 known.faults.insert(name, Fault::new(Code::UpstreamTimeout, message));
             }
         }
+        self.fill(known).await
+    }
+
+    /// Swaps the catalogue for one of all that is known.
+    async fn fill(&self, mut known: MutexGuard<'_, Known>) -> Refreshed {
         self.offers.mark(&known);
         let (generation, tools, unchecked) = self.swap(&mut known).await;
         let failures = known.failures().into_iter().chain(unchecked).collect();

@@ -90,7 +90,7 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) -> Re
             ("properties", Some(properties)) if path.len() < DEPTH_MAX => {
                 for (name, property) in properties {
                     path.push(name.clone());
-                    if let Some(header) = property.get(KEYWORD) {
+                    if let Some(header) = property.get(MIRROR) {
                         found.push(read(header, property, path)?);
                     }
                     walk(property, path, found)?;
@@ -98,8 +98,8 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) -> Re
                 }
             }
             // Elsewhere the argument is not at one place, so it cannot be repeated.
-            _ if key != KEYWORD && mentions(inner) => {
-                return Err(format!("`{KEYWORD}` below `{key}` has no fixed place"));
+            _ if key != MIRROR && mentions(inner) => {
+                return Err(format!("`{MIRROR}` below `{key}` has no fixed place"));
             }
             _ => {}
         }
@@ -107,13 +107,14 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) -> Re
     Ok(())
 }
 
-const KEYWORD: &str = "x-mcp-header";
+/// In a schema, what marks an argument that is repeated in a header.
+pub const MIRROR: &str = "x-mcp-header";
 
 fn read(header: &Value, property: &Value, path: &[String]) -> Result<Mirrored, String> {
     let at = path.join("/");
     let Some(name) = header.as_str().filter(|name| !name.is_empty() && name.bytes().all(is_tchar))
     else {
-        return Err(format!("`{KEYWORD}` of `{at}` is no header name"));
+        return Err(format!("`{MIRROR}` of `{at}` is no header name"));
     };
     let plain = matches!(
         property.get("type").and_then(Value::as_str),
@@ -139,7 +140,7 @@ fn mentions(value: &Value) -> bool {
 }
 
 fn is_schema_with_keyword(object: &Map<String, Value>) -> bool {
-    object.contains_key(KEYWORD)
+    object.contains_key(MIRROR)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Stage 8: a question becomes a permit only through a human's answer.
 
 use context::without_secrets;
-use model::{Approval, ApprovalState, Code, Fault};
+use model::{Approval, ApprovalState, Code, Fault, ItemKind};
 use policy::{Permit, Way};
 
 use super::record::Entry;
@@ -48,7 +48,11 @@ fn still_holds(gateway: &Gateway, asking: &Asking<'_>, entry: &Entry) -> Result<
     let item = &asking.tool.item;
     let catalogue = gateway.catalogue();
     let now = catalogue.entries().iter().find(|known| known.item.key == item.key);
-    let same_tool = now.is_none_or(|known| known.item.full_hash == item.full_hash);
+    // Prompts and resources stand on the shelf, and are only looked at.
+    let same_tool = match now {
+        Some(known) => known.item.full_hash == item.full_hash,
+        None => item.kind != ItemKind::Tool,
+    };
     if same_tool && gateway.rules().hash() == entry.rules.hash() {
         return Ok(());
     }

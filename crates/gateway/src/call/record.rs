@@ -18,7 +18,7 @@ use serde_json::Value;
 use store::{Claim, ClaimEnd, ClaimOutcome, Closing, failpoint};
 
 use super::inspect::Inspected;
-use super::{CallRequest, Done, keep, verify};
+use super::{CallRequest, Done, keep};
 use crate::gateway::Gateway;
 use crate::runs::{self, Wish};
 use crate::settings::Reads;
@@ -146,12 +146,19 @@ pub(super) async fn note(gateway: &Gateway, request: &CallRequest) -> Result<Rec
     Ok(closing.record.record_id)
 }
 
-/// Closes the record and lets the answer go only once the closing is durable.
-pub(super) async fn close(
-    gateway: &Gateway,
-    mut entry: Entry,
-    outcome: Result<Inspected, Fault>,
-) -> Done {
+/// A call that came to its end, and is not on record yet.
+pub(super) struct Ended {
+    pub(super) record: Record,
+    pub(super) fault: Option<Fault>,
+    /// It only read, and such calls leave no record here.
+    pub(super) unrecorded: bool,
+    cleared: Cleared,
+    claim: Option<ClaimOutcome>,
+    dispatched: bool,
+}
+
+/// What came of the call, in the words of the record and of the client.
+pub(super) fn end(gateway: &Gateway, mut entry: Entry, outcome: Result<Inspected, Fault>) -> Ended {
     let claim = claim_outcome(&mut entry, outcome.as_ref());
     settle(gateway, &entry, outcome.as_ref());
     let (result, status, cleared, fault) = match outcome {
@@ -166,21 +173,23 @@ pub(super) async fn close(
             (failed(&entry, call_status, &fault), status, gateway.refuse(&fault), Some(fault))
         }
     };
-    let mut result = result;
-    let unrecorded = gateway.settings.reads == Reads::Skip && entry.only_reads && entry.dispatched;
-    if fault.is_none() && !unrecorded {
-        result.findings.extend(Box::pin(verify::score(gateway, &entry, &result)).await);
-    }
-    entry.record.status = status;
-    entry.record.result = Some(result);
-    entry.record.closed_at = Some(gateway.clock.now());
-    gateway.tell_of(&entry.record);
+    let Entry { mut record, dispatched, only_reads, .. } = entry;
+    record.status = status;
+    record.result = Some(result);
+    let unrecorded = gateway.settings.reads == Reads::Skip && only_reads && dispatched;
+    Ended { record, fault, unrecorded, cleared, claim, dispatched }
+}
+
+/// Closes the record and lets the answer go only once the closing is durable.
+pub(super) async fn close(gateway: &Gateway, ended: Ended) -> Done {
+    let Ended { mut record, fault, unrecorded, cleared, claim, dispatched } = ended;
+    record.closed_at = Some(gateway.clock.now());
+    gateway.tell_of(&record);
     if unrecorded {
         let refused = refused(gateway, fault.as_ref());
-        let result = entry.record.result;
-        return Done { record_id: None, cleared, result, fault, refused };
+        return Done { record_id: None, cleared, result: record.result, fault, refused };
     }
-    let closing = Closing { record: entry.record, claim };
+    let closing = Closing { record, claim };
     let closed = gateway.store.close_record(&closing).await;
     let Record { record_id, result, .. } = closing.record;
     match closed {
@@ -189,8 +198,8 @@ pub(super) async fn close(
             let refused = refused(gateway, fault.as_ref());
             Done { record_id: Some(record_id), cleared, result, fault, refused }
         }
-        Err(unrecorded) => {
-            let fault = if entry.dispatched { unrecorded.indeterminate() } else { unrecorded };
+        Err(unwritten) => {
+            let fault = if dispatched { unwritten.indeterminate() } else { unwritten };
             Done { record_id: Some(record_id), ..unopened(gateway, fault) }
         }
     }

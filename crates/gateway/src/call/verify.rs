@@ -4,13 +4,13 @@
 //! A critic that says nothing in time stops a call that changes something, and no other.
 
 use catalog::Entry as Tool;
-use model::{CallResult, Code, Fault, Finding, Severity};
+use model::{Code, Fault, Finding, Record, Severity};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use upstream::Webhook;
 
 use super::CallRequest;
-use super::record::Entry;
+use super::record::{Ended, Entry};
 use crate::gateway::Gateway;
 
 /// What a critic may answer before a call.
@@ -68,16 +68,14 @@ fn refused(verdict: Verdict, tool: &Tool) -> Fault {
 }
 
 /// Asks what the answer is worth; what comes back is kept with the record and changes nothing.
-pub(super) async fn score(
-    gateway: &Gateway,
-    entry: &Entry,
-    result: &CallResult,
-) -> Option<Finding> {
-    let critic = gateway.settings.critic.score.as_ref()?;
-    let call = &entry.record.call;
+pub(super) async fn score(gateway: &Gateway, ended: &mut Ended) {
+    let Some(critic) = &gateway.settings.critic.score else { return };
+    let answered = ended.fault.is_none() && !ended.unrecorded;
+    let Record { call, result, .. } = &mut ended.record;
+    let Some(result) = result.as_mut().filter(|_| answered) else { return };
     let message = json!({"event": "call.score", "call": call, "result": result});
     let said = Box::pin(heard::<Map<String, Value>>(critic, &message)).await;
-    Some(match said {
+    result.findings.push(match said {
         Ok(said) => {
             let (kept, _) = context::without_secrets(&said.into(), &gateway.settings.redactor);
             let message = model::fault::one_line(&kept.to_string(), SCORE_CHARS_MAX);
@@ -86,7 +84,7 @@ pub(super) async fn score(
         Err(why) => {
             Finding::new(Severity::Warning, "score", format!("the critic was not heard: {why}"))
         }
-    })
+    });
 }
 
 /// What is kept of a score.

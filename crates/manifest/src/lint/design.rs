@@ -226,7 +226,7 @@ fn broad_scopes(manifest: &AdapterManifest) -> impl Iterator<Item = Remark> {
     })
 }
 
-/// A program that is started must be one that somebody saw and agreed to (CO-233).
+/// A program that is started must be one that somebody saw and agreed to.
 fn hidden_command(manifest: &AdapterManifest) -> Option<Remark> {
     let transport = manifest.transport.as_ref()?;
     let command = transport.command.as_ref().filter(|_| transport.kind == TransportKind::Stdio)?;

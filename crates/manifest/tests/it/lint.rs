@@ -154,7 +154,7 @@ fn each_rule_of_design_has_a_breach_it_names() {
     check(complete(), &tools("/0/inputSchema/$schema", old), "old-dialect");
 }
 
-/// CO-233.
+/// The exact command, and that somebody agreed to it.
 #[test]
 fn a_command_nobody_agreed_to_is_named() {
     let transport = json!({"kind": "stdio", "command": "npx", "args": ["-y", "crm"]});

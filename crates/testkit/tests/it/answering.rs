@@ -3,25 +3,32 @@
 pub(crate) mod client;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use async_trait::async_trait;
 use auth::{Doorkeeper, Key};
-use model::{ApprovalState, Caller, Code, Principal, Secret};
+use model::{Answer, ApprovalState, Caller, Code, Fault, Principal, Secret};
+use policy::Permit;
 use serde_json::{Value, json};
 use server::{Guard, Transport};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
-use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
-use upstream::{Egress, Webhook};
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
+use upstream::{Connector, Egress, Errand, Webhook};
 
 use crate::{code, mcp};
 use client::Client;
 
 fn gate(recorder: &Recorder) -> TestGateway {
+    before(recorder.clone())
+}
+
+fn before(bank: impl Connector + 'static) -> TestGateway {
     let binding =
         json!({"class": "act", "approval_mode": "destructive", "requires_gate": "GATE_MONEY"});
     TestGateway::new()
-        .upstream("bank", recorder.clone())
+        .upstream("bank", bank)
         .manifest("bank", manifest([capability("bank.pay", "pay", binding)]))
         .settings(|settings| {
             settings.mode = gateway::Mode::Native;
@@ -102,6 +109,47 @@ async fn nobody_is_asked_at_the_client_where_that_is_not_offered() {
     let others = "permit(principal, action, resource);
         forbid(principal, action == Action::\"approve\", resource);";
     check(json!({"elicitation": {}}), true, others).await;
+}
+
+/// A bank that may stop offering what it offered.
+#[derive(Clone, Debug)]
+struct Closing {
+    bank: Recorder,
+    closed: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl Connector for Closing {
+    fn protocol(&self) -> &'static str {
+        "custom"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Ok(vec![tool("other", json!({}))]);
+        }
+        self.bank.list().await
+    }
+
+    async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
+        self.bank.call(permit, errand).await
+    }
+}
+
+/// E2: the same for a tool that is gone.
+#[tokio::test]
+async fn an_answer_that_comes_after_the_tool_has_gone_releases_nothing() {
+    let recorder = bank();
+    let closing = Closing { bank: recorder.clone(), closed: Arc::default() };
+    let world = before(closing.clone()).start().await;
+    let mut client = Client::connect(&world, "2025-11-25", json!({"elicitation": {}})).await;
+    let question = client.begin("pay", json!({"amount": 5})).await;
+    closing.closed.store(true, Ordering::SeqCst);
+    world.gateway.refresh().await;
+    let yes = json!({"action": "accept", "content": {"decision": "approve"}});
+    let answer = client.reply(&question, yes).await;
+    assert!(answer.to_string().contains("changed while somebody was asked"), "{answer}");
+    assert_eq!(recorder.count(), 0);
 }
 
 /// E2: what was asked about must still be so when the answer comes.

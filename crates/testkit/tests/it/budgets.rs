@@ -4,25 +4,12 @@ use gateway::{CallRequest, Rate, Settings, Watch};
 use model::run::RunBudget;
 use model::{Answer, Caller, Code, Fault, Principal};
 use serde_json::{Value, json};
-use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
+use toolgate_testkit::{Recorder, Script, TestGateway, World};
 
-use crate::{code, refused};
+use crate::{code, refused, shelf};
 
 fn in_run(run: &str, name: &str, args: Value) -> CallRequest {
     CallRequest { run_id: Some(run.to_owned()), ..World::request(name, args) }
-}
-
-async fn shelf(script: Script, change: impl FnOnce(&mut Settings)) -> (Recorder, World) {
-    let recorder = Recorder::new()
-        .tool(tool("peek", json!({})), script.clone())
-        .tool(tool("put", json!({})), script);
-    let bindings = [
-        capability("shelf.peek", "peek", json!({"class": "observe", "approval_mode": "read_only"})),
-        capability("shelf.put", "put", json!({"class": "act", "approval_mode": "local_write"})),
-    ];
-    let gate = TestGateway::new().upstream("shelf", recorder.clone());
-    let world = gate.manifest("shelf", manifest(bindings)).settings(change).start().await;
-    (recorder, world)
 }
 
 /// CO-40: how often and how many at once, for each caller, tool and upstream.

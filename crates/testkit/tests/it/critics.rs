@@ -3,30 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway::Settings;
 use model::{Code, Record};
 use serde_json::{Value, json};
-use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
+use toolgate_testkit::Script;
 use upstream::{Egress, Webhook};
 
 use crate::answering::client;
-use crate::code;
+use crate::{code, shelf};
 
 fn webhook(url: &str, timeout: Duration) -> Arc<Webhook> {
     Arc::new(Webhook::new(url, None, timeout, &Egress::Open).unwrap())
-}
-
-async fn shelf(change: impl FnOnce(&mut Settings)) -> (Recorder, World) {
-    let recorder = Recorder::new()
-        .tool(tool("peek", json!({})), Script::Echo)
-        .tool(tool("put", json!({})), Script::Echo);
-    let bindings = [
-        capability("shelf.peek", "peek", json!({"class": "observe", "approval_mode": "read_only"})),
-        capability("shelf.put", "put", json!({"class": "act", "approval_mode": "local_write"})),
-    ];
-    let gate = TestGateway::new().upstream("shelf", recorder.clone());
-    let world = gate.manifest("shelf", manifest(bindings)).settings(change).start().await;
-    (recorder, world)
 }
 
 /// CO-33: verify, then the gateway and the tool, then score, then the record.
@@ -35,7 +21,7 @@ async fn a_critic_is_asked_before_and_after_a_call() {
     let (verify, mut verified) = client::answering(r#"{"ok": true}"#).await;
     let words = r#"{"verdict": "accept", "scores": {"policy": 1}}"#;
     let (score, mut scored) = client::answering(words).await;
-    let (recorder, world) = shelf(|settings| {
+    let (recorder, world) = shelf(Script::Echo, |settings| {
         settings.critic.verify = Some(webhook(&verify, client::PATIENCE));
         settings.critic.score = Some(webhook(&score, client::PATIENCE));
     })
@@ -64,8 +50,10 @@ fn told(record: &Record, rule: &str) -> Option<String> {
 async fn a_critic_that_says_no_is_obeyed() {
     let words = r#"{"ok": false, "kind": "missing_evidence", "reasons": ["no balance was read"]}"#;
     let (verify, _verified) = client::answering(words).await;
-    let (recorder, world) =
-        shelf(|settings| settings.critic.verify = Some(webhook(&verify, client::PATIENCE))).await;
+    let (recorder, world) = shelf(Script::Echo, |settings| {
+        settings.critic.verify = Some(webhook(&verify, client::PATIENCE));
+    })
+    .await;
     for tool in ["peek", "put"] {
         let done = world.call(tool, json!({})).await;
         let fault = done.fault.unwrap();
@@ -88,7 +76,8 @@ async fn a_critic_that_is_not_heard_stops_writes_and_only_those() {
         (odd.as_str(), client::PATIENCE),
     ] {
         let (recorder, world) =
-            shelf(|settings| settings.critic.verify = Some(webhook(url, timeout))).await;
+            shelf(Script::Echo, |settings| settings.critic.verify = Some(webhook(url, timeout)))
+                .await;
         assert_eq!(code(&world.call("put", json!({})).await), Some(Code::PolicyDenied), "{url}");
         assert_eq!(recorder.count(), 0);
         assert_eq!(code(&world.call("peek", json!({})).await), None, "{url}");

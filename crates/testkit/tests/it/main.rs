@@ -39,9 +39,10 @@ mod wire;
 
 use std::sync::Arc;
 
-use gateway::{CallRequest, Done};
+use gateway::{CallRequest, Done, Settings};
 use model::{Code, Record};
-use toolgate_testkit::{Recorder, World};
+use serde_json::json;
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
 
 /// The surface of a gate, for whoever the doorkeeper lets in.
 fn mcp(world: &World, doorkeeper: auth::Doorkeeper) -> server::Mcp {
@@ -72,6 +73,20 @@ const ROAD: &[&str] = &[
 fn up_to(last: &str) -> &'static [&'static str] {
     let end = ROAD.iter().position(|stage| *stage == last).unwrap();
     ROAD.get(..=end).unwrap()
+}
+
+/// A gate before a shelf that can be looked at and added to, both as its script says.
+async fn shelf(script: Script, change: impl FnOnce(&mut Settings)) -> (Recorder, World) {
+    let recorder = Recorder::new()
+        .tool(tool("peek", json!({})), script.clone())
+        .tool(tool("put", json!({})), script);
+    let bindings = [
+        capability("shelf.peek", "peek", json!({"class": "observe", "approval_mode": "read_only"})),
+        capability("shelf.put", "put", json!({"class": "act", "approval_mode": "local_write"})),
+    ];
+    let gate = TestGateway::new().upstream("shelf", recorder.clone());
+    let world = gate.manifest("shelf", manifest(bindings)).settings(change).start().await;
+    (recorder, world)
 }
 
 fn code(done: &Done) -> Option<Code> {

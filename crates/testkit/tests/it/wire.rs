@@ -1,14 +1,13 @@
 //! What goes through the gate letter by letter: numbers, unknown fields, the order of keys.
 
-use std::sync::Arc;
-
-use auth::Doorkeeper;
 use gateway::Mode;
-use server::{Mcp, ServerInfo, stdio};
+use server::stdio;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
 use toolgate_testkit::{TestGateway, World};
 use upstream::stdio::{Config, Stdio};
+
+use crate::{mcp, open_door};
 
 async fn world() -> World {
     let config = Config::new(env!("CARGO_BIN_EXE_fake_mcp"));
@@ -18,19 +17,10 @@ async fn world() -> World {
 
 /// Says one line to the gate and gives the line it answers with.
 async fn answer(world: &World, line: &str) -> String {
-    let mcp = Mcp {
-        gateway: Arc::clone(&world.gateway),
-        doorkeeper: Arc::new(Doorkeeper::new(Vec::new(), Vec::new())),
-        parked: Arc::default(),
-        server: Arc::new(ServerInfo {
-            name: "gate".to_owned(),
-            version: "1".to_owned(),
-            instructions: None,
-        }),
-    };
     let (mut client, input) = tokio::io::duplex(64 * 1024);
     let (output, gate) = tokio::io::duplex(64 * 1024);
-    let serving = tokio::spawn(stdio::serve(mcp, input, gate, CancellationToken::new()));
+    let serving =
+        tokio::spawn(stdio::serve(mcp(world, open_door()), input, gate, CancellationToken::new()));
     client.write_all(line.as_bytes()).await.unwrap();
     client.write_all(b"\n").await.unwrap();
     drop(client);

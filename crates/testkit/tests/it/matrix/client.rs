@@ -1,14 +1,13 @@
 //! A client of any revision, in this process, that answers what it is asked with what it was given.
 
-use std::sync::Arc;
-
-use auth::Doorkeeper;
 use serde_json::{Map, Value, json};
-use server::{Mcp, ServerInfo, stdio};
+use server::stdio;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use toolgate_testkit::World;
+
+use crate::{mcp, open_door};
 
 const MODERN: &str = "2026-07-28";
 
@@ -24,19 +23,6 @@ pub(super) struct Client {
     serving: JoinHandle<()>,
 }
 
-pub(super) fn mcp(world: &World) -> Mcp {
-    Mcp {
-        gateway: Arc::clone(&world.gateway),
-        doorkeeper: Arc::new(Doorkeeper::new(Vec::new(), Vec::new())),
-        parked: Arc::default(),
-        server: Arc::new(ServerInfo {
-            name: "gate".to_owned(),
-            version: "1".to_owned(),
-            instructions: None,
-        }),
-    }
-}
-
 impl Client {
     /// One that can do all its revision knows.
     pub(super) async fn connect(world: &World, revision: &'static str) -> Self {
@@ -50,8 +36,12 @@ impl Client {
     pub(super) async fn connect_able(world: &World, revision: &'static str, able: Value) -> Self {
         let (input, theirs) = tokio::io::duplex(1 << 20);
         let (output, gate) = tokio::io::duplex(1 << 20);
-        let serving =
-            tokio::spawn(stdio::serve(mcp(world), theirs, gate, CancellationToken::new()));
+        let serving = tokio::spawn(stdio::serve(
+            mcp(world, open_door()),
+            theirs,
+            gate,
+            CancellationToken::new(),
+        ));
         let mut client = Self {
             revision,
             able,

@@ -14,7 +14,7 @@ use upstream::http::{Http, Road};
 use upstream::mcp::{Age, Revision};
 use upstream::stdio::{Config, Stdio};
 
-use super::client::mcp;
+use crate::{mcp, open_door};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Over {
@@ -54,7 +54,7 @@ pub(super) async fn front(over: Over, revision: &str) -> Front {
             let bound = listener.local_addr().unwrap();
             let stop = CancellationToken::new();
             let serving = server::serve(
-                mcp(&behind),
+                mcp(&behind, open_door()),
                 Transport::LegacySse,
                 listener,
                 Guard::new(bound, &[], &[]),
