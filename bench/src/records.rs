@@ -87,10 +87,11 @@ fn tell(line: &str) -> io::Result<()> {
 fn record() -> Record {
     let now = Clock::System.now();
     let stages = ["resolve", "grants", "validate", "policy", "limits", "invoke", "output"];
+    let call = call(now);
     Record {
-        record_id: RecordId::fresh(now),
+        record_id: RecordId::of(&call.call_id),
         status: RecordStatus::Completed,
-        call: call(now),
+        call,
         decision: None,
         approval_id: None,
         result: None,
@@ -104,11 +105,12 @@ fn record() -> Record {
 }
 
 fn call(now: Timestamp) -> Call {
+    let call_id = CallId::fresh(now);
     Call {
         envelope_version: model::call::ENVELOPE_VERSION.to_owned(),
-        call_id: CallId::fresh(now),
-        run_id: RunId::fresh(now),
-        trace_id: TraceId::fresh(now),
+        run_id: RunId::of(&call_id),
+        trace_id: TraceId::of(&call_id),
+        call_id,
         parent_span_id: None,
         parent_call_id: None,
         session_id: None,

@@ -23,7 +23,8 @@ macro_rules! id {
             $(
             /// A fresh id: 48 bits of time, then randomness no caller can guess.
             pub fn fresh(at: Timestamp) -> Self {
-                Self(format!("{}{}", $prefix, fresh_hex(at)))
+                let mut digits = uuid::Uuid::encode_buffer();
+                Self([$prefix, fresh(at).simple().encode_lower(&mut digits)].concat())
             }
             )?
 
@@ -102,6 +103,32 @@ impl SessionId {
     }
 }
 
+/// What follows the prefix of a call's id is its number. Its record has the same one, and so have a
+/// run and a trace that consist of this call alone: one look-up finds them all.
+impl CallId {
+    pub fn number(&self) -> &str {
+        self.0.strip_prefix("call_").unwrap_or(&self.0)
+    }
+}
+
+impl RecordId {
+    pub fn of(call: &CallId) -> Self {
+        Self(["rec_", call.number()].concat())
+    }
+}
+
+impl RunId {
+    pub fn of(call: &CallId) -> Self {
+        Self(["run_", call.number()].concat())
+    }
+}
+
+impl TraceId {
+    pub fn of(call: &CallId) -> Self {
+        Self(call.number().to_owned())
+    }
+}
+
 /// A numbered state of the catalogue.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -115,12 +142,12 @@ impl fmt::Display for Generation {
     }
 }
 
-fn fresh_hex(at: Timestamp) -> String {
+fn fresh(at: Timestamp) -> uuid::Uuid {
     let millis = u64::try_from(at.as_millis()).unwrap_or_default();
     let seconds = millis / 1000;
     let nanos = u32::try_from(millis % 1000).unwrap_or_default() * 1_000_000;
     let timestamp = uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos);
-    uuid::Uuid::new_v7(timestamp).simple().to_string()
+    uuid::Uuid::new_v7(timestamp)
 }
 
 #[cfg(test)]
@@ -138,6 +165,14 @@ mod tests {
     fn ids_of_one_instant_differ() {
         let at = Timestamp::from_millis(5);
         assert_ne!(Handle::fresh(at), Handle::fresh(at));
+    }
+
+    #[test]
+    fn what_belongs_to_one_call_alone_has_its_number() {
+        let call = CallId::from_string("call_01a1");
+        assert_eq!(RecordId::of(&call).as_str(), "rec_01a1");
+        assert_eq!(RunId::of(&call).as_str(), "run_01a1");
+        assert_eq!(TraceId::of(&call).as_str(), "01a1");
     }
 
     #[test]

@@ -44,12 +44,17 @@ pub(crate) async fn head(connection: &mut Connection) -> Result<Link, sqlx::Erro
 /// Adds the drafts after `head`, many by one statement, and returns the new head.
 pub(crate) async fn append(
     connection: &mut Connection,
+    places: Places,
     mut head: Link,
     drafts: &[&Draft],
 ) -> Result<Link, sqlx::Error> {
+    let texts = match places {
+        Places::Bare => &BARE,
+        Places::Numbered => &NUMBERED,
+    };
     for rows in drafts.chunks(limits::ROWS_MAX) {
         // INVARIANT: there is a text for every size of a chunk.
-        let Some(text) = INSERTS.get(rows.len()).map(Arc::clone) else { continue };
+        let Some(text) = texts.get(rows.len()).map(Arc::clone) else { continue };
         let mut insert = sqlx::query(AssertSqlSafe(text));
         for Draft { columns, body } in rows {
             let next = head.next(body);
@@ -85,11 +90,24 @@ pub(crate) async fn has(connection: &mut Connection, draft: &Draft) -> Result<bo
     Ok(found.is_some())
 }
 
-/// The statement for each number of rows, so that the database meets the same texts again.
-static INSERTS: LazyLock<Vec<Arc<str>>> =
-    LazyLock::new(|| (0..=limits::ROWS_MAX).map(|rows| insert(rows).into()).collect());
+/// How the places of a statement's values are marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// `?`, which SQLite need not look up by name, one among hundreds, for each value.
+    Bare,
+    /// `$1`, all that PostgreSQL understands.
+    Numbered,
+}
 
-fn insert(rows: usize) -> String {
+/// The statement for each number of rows, so that the database meets the same texts again.
+static BARE: LazyLock<Vec<Arc<str>>> = LazyLock::new(|| inserts(Places::Bare));
+static NUMBERED: LazyLock<Vec<Arc<str>>> = LazyLock::new(|| inserts(Places::Numbered));
+
+fn inserts(places: Places) -> Vec<Arc<str>> {
+    (0..=limits::ROWS_MAX).map(|rows| insert(rows, places).into()).collect()
+}
+
+fn insert(rows: usize, places: Places) -> String {
     let mut text = "INSERT INTO entries (seq, record_id, call_id, phase, at, tool, status, \
                     principal, run_id, body, prev_hash, hash) VALUES "
         .to_owned();
@@ -100,8 +118,10 @@ fn insert(rows: usize) -> String {
             _ => ", ",
         };
         text.push_str(before);
-        text.push('$');
-        text.push_str(&(place + 1).to_string());
+        match places {
+            Places::Bare => text.push('?'),
+            Places::Numbered => text.push_str(&format!("${}", place + 1)),
+        }
     }
     text.push(')');
     text
@@ -113,10 +133,11 @@ mod tests {
 
     #[test]
     fn two_rows_have_twenty_four_places() {
-        let text = insert(2);
+        let text = insert(2, Places::Numbered);
         assert!(text.contains("VALUES ($1, $2,"), "{text}");
         assert!(text.contains(", $12), ($13, "), "{text}");
         assert!(text.ends_with(", $24)"), "{text}");
+        assert_eq!(insert(2, Places::Bare).matches('?').count(), 24);
     }
 
     #[test]

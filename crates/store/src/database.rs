@@ -13,6 +13,7 @@ use sqlx::any::AnyPoolOptions;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{AnyPool, Connection as _};
 
+use crate::chain::Places;
 use crate::store::OpenError;
 use crate::{folder, limits};
 
@@ -95,6 +96,14 @@ impl Database {
     /// Whether nobody else can have written since the last commit of ours without our noticing.
     pub(crate) const fn is_embedded(&self) -> bool {
         matches!(self, Self::Sqlite { .. })
+    }
+
+    /// How it wants the places of values marked.
+    pub(crate) const fn places(&self) -> Places {
+        match self {
+            Self::Sqlite { .. } => Places::Bare,
+            Self::Postgres { .. } => Places::Numbered,
+        }
     }
 
     /// SQLite writes on happily into a file that was deleted; a record there is lost.

@@ -103,14 +103,29 @@ async fn between(
     let query = match end {
         None => sqlx::query_scalar(
             "SELECT record_id FROM entries WHERE record_id = $1 \
-             UNION SELECT record_id FROM entries WHERE call_id = $1 LIMIT 2",
+             UNION SELECT record_id FROM entries WHERE record_id = $3 \
+             UNION SELECT record_id FROM entries WHERE call_id = $1 \
+             AND substr(call_id, 6) <> substr(record_id, 5) LIMIT 2",
         ),
         Some(_) => sqlx::query_scalar(
             "SELECT record_id FROM entries WHERE record_id >= $1 AND record_id < $2 \
-             UNION SELECT record_id FROM entries WHERE call_id >= $1 AND call_id < $2 LIMIT 2",
+             UNION SELECT record_id FROM entries WHERE record_id >= $3 AND record_id < $4 \
+             UNION SELECT record_id FROM entries WHERE call_id >= $1 AND call_id < $2 \
+             AND substr(call_id, 6) <> substr(record_id, 5) LIMIT 2",
         ),
     };
-    query.bind(first).bind(end).fetch_all(connection).await
+    let its_record = record_of(first);
+    let its_end = end.as_ref().map(|_| prefix::end(&its_record));
+    query.bind(first).bind(end).bind(its_record).bind(its_end).fetch_all(connection).await
+}
+
+/// The id, or its beginning, of the record that belongs to a call.
+fn record_of(id: &str) -> String {
+    match id.strip_prefix("call_") {
+        Some(number) => ["rec_", number].concat(),
+        None if "call_".starts_with(id) => "rec_".to_owned(),
+        None => id.to_owned(),
+    }
 }
 
 fn query(filter: &RecordFilter) -> Sql {
@@ -132,11 +147,13 @@ pub(crate) fn push_wanted(sql: &mut Sql, filter: &RecordFilter) {
     if let Some(tool) = &filter.tool {
         wanted_tool(sql, tool);
     }
+    if let Some(run) = &filter.run_id {
+        wanted_run(sql, run);
+    }
     let status = filter.status.map(|status| status.as_str().to_owned());
     let wanted = [
         (" AND status = ", status),
         (" AND principal = ", filter.principal.clone()),
-        (" AND run_id = ", filter.run_id.clone()),
     ];
     for (column, value) in wanted {
         if let Some(value) = value {
@@ -159,6 +176,14 @@ fn wanted_tool(sql: &mut Sql, tool: &str) {
         sql.push(")) = ").bind(format!("/{tool}"));
     }
     sql.push(")");
+}
+
+/// A run that was named by its caller has an index; one that is a single call is found as its record.
+fn wanted_run(sql: &mut Sql, run: &str) {
+    let alone = ["rec_", run.get(4..).unwrap_or_default()].concat();
+    sql.push(" AND ((run_id = ").bind(run);
+    sql.push(" AND substr(run_id, 5) <> substr(record_id, 5)) OR (run_id = ").bind(run);
+    sql.push(" AND record_id = ").bind(alone).push("))");
 }
 
 fn line(seq: i64, body: &str) -> Result<RecordLine, Fault> {

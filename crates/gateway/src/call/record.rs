@@ -63,7 +63,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
     let call = asked(gateway, request, &rules, now);
     let mut entry = Entry {
         record: Record {
-            record_id: RecordId::fresh(now),
+            record_id: RecordId::of(&call.call_id),
             status: RecordStatus::Open,
             call,
             decision: None,
@@ -96,14 +96,15 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
 /// The envelope of a call, as far as it is known before anything is looked up.
 fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp) -> Call {
     let catalogue = gateway.catalogue();
+    let call_id = CallId::fresh(now);
     Call {
         envelope_version: call::ENVELOPE_VERSION.to_owned(),
-        call_id: CallId::fresh(now),
-        run_id: request.run_id.as_ref().map_or_else(|| RunId::fresh(now), RunId::from_string),
+        run_id: request.run_id.as_ref().map_or_else(|| RunId::of(&call_id), RunId::from_string),
         trace_id: match &request.trace {
             Some(trace) => trace.trace_id.clone(),
-            None => TraceId::fresh(now),
+            None => TraceId::of(&call_id),
         },
+        call_id,
         parent_span_id: request.trace.as_ref().map(|trace| trace.parent.clone()),
         session_id: request.caller.session.clone(),
         parent_call_id: None,

@@ -87,7 +87,7 @@ impl Desk {
         }
         let drafts: Vec<&Draft> = items.iter().filter_map(|item| item.draft()).collect();
         failpoint::write("batch.written")?;
-        let head = chain::append(connection, head, &drafts).await?;
+        let head = chain::append(connection, self.database.places(), head, &drafts).await?;
         failpoint::write("batch.committed")?;
         Ok(head)
     }
@@ -110,11 +110,15 @@ impl Desk {
         }
         let head = match head {
             None if drafts.is_empty() => None,
-            None => {
-                let head = chain::head(&mut transaction).await?;
-                Some(chain::append(&mut transaction, head, &drafts).await?)
+            None => Some(chain::head(&mut transaction).await?),
+            known => known,
+        };
+        let head = match head {
+            None => None,
+            Some(head) => {
+                let places = self.database.places();
+                Some(chain::append(&mut transaction, places, head, &drafts).await?)
             }
-            Some(head) => Some(chain::append(&mut transaction, head, &drafts).await?),
         };
         failpoint::write("batch.written")?;
         transaction.commit().await?;

@@ -43,6 +43,7 @@ async fn an_id_may_be_cut_short_while_it_is_clear() {
     check("rec_b", Ok(Some("rec_b1"))).await;
     check("call_a2", Ok(Some("rec_a2"))).await;
     check("call_b", Ok(Some("rec_b1"))).await;
+    check("call_a11", Ok(None)).await;
     check("rec_a", Err(Code::ArgsInvalid)).await;
     check("call", Err(Code::ArgsInvalid)).await;
     check("rec_c", Ok(None)).await;
@@ -72,8 +73,34 @@ async fn a_list_shows_each_record_once_and_the_newest_first() {
     let run_id = Some("run_1".to_owned());
     let mine = RecordFilter { tool, principal, run_id, limit: 2, ..all() };
     check(mine, &["rec_b1 denied", "rec_a2 open"]).await;
+    let run = |run: &str| RecordFilter { run_id: Some(run.to_owned()), ..all() };
+    check(run("run_a1"), &[]).await;
+    check(run("run"), &[]).await;
     check(RecordFilter { principal: Some("user:bob".to_owned()), ..all() }, &[]).await;
     check(RecordFilter { tool: Some("' OR 1=1 --".to_owned()), ..all() }, &[]).await;
+}
+
+/// Records share the number of their call, and runs of one call do; earlier records did not.
+#[tokio::test]
+async fn a_call_and_its_run_are_found_whatever_their_numbers() {
+    let home = Home::new();
+    let store = filled(&home).await;
+    let mut alone = completed("c1");
+    alone.call.run_id = model::RunId::of(&alone.call.call_id);
+    let mut elsewhere = completed("c2");
+    elsewhere.call.call_id = model::CallId::from_string("call_x9");
+    elsewhere.call.run_id = model::RunId::from_string("nightly");
+    store.close_record(&closing(alone)).await.unwrap();
+    store.close_record(&closing(elsewhere)).await.unwrap();
+    let of_run = async |run: &str| {
+        let filter = RecordFilter { run_id: Some(run.to_owned()), ..RecordFilter::default() };
+        lines(&store, filter).await
+    };
+    assert_eq!(of_run("run_c1").await, ["rec_c1 completed"]);
+    assert_eq!(of_run("nightly").await, ["rec_c2 completed"]);
+    assert_eq!(of_run("run_c2").await, [""; 0]);
+    assert_eq!(store.record("call_c1").await.unwrap().unwrap().record_id.as_str(), "rec_c1");
+    assert_eq!(store.record("call_x").await.unwrap().unwrap().record_id.as_str(), "rec_c2");
 }
 
 #[tokio::test]
