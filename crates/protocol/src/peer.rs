@@ -54,13 +54,12 @@ pub fn cancelled(id: i64, reason: &str) -> Vec<u8> {
 ///
 /// A server of 2026-07-28 learns with each request for whom it is made; with `report`, any server
 /// is asked for progress under the request's own number.
-pub fn dress(
-    params: &mut Map<String, Value>,
+pub fn meta(
     rest: &Map<String, Value>,
     revision: Revision,
     client: Option<&Client>,
     report: Option<i64>,
-) {
+) -> Map<String, Value> {
     let mut said = rest.clone();
     if revision.is_modern() {
         let own = Client::default();
@@ -75,9 +74,7 @@ pub fn dress(
     if let Some(id) = report {
         said.insert("progressToken".into(), id.into());
     }
-    if !said.is_empty() {
-        params.insert("_meta".into(), said.into());
-    }
+    said
 }
 
 fn own_info() -> Value {
@@ -254,10 +251,8 @@ mod tests {
     #[test]
     fn a_request_is_dressed_for_the_server_it_goes_to() {
         let check = |revision, report, wanted: Value| {
-            let mut params = Map::new();
             let rest = json!({"vendor/x": 1}).as_object().cloned().unwrap();
-            dress(&mut params, &rest, revision, None, report);
-            assert_eq!(Value::Object(params)["_meta"], wanted);
+            assert_eq!(Value::Object(super::meta(&rest, revision, None, report)), wanted);
         };
         check(Revision::V2025_06_18, None, json!({"vendor/x": 1}));
         check(Revision::V2025_06_18, Some(7), json!({"vendor/x": 1, "progressToken": 7}));

@@ -68,15 +68,15 @@ impl Mcp {
             )
             .into(),
             Ask::Ping => encode::done(&id, visit.revision, &self.server).into(),
-            Ask::List { what: Listed::Tasks, .. } => self.tasks(&id, visit).await,
+            Ask::List { what: Listed::Tasks, .. } => Box::pin(self.tasks(&id, visit)).await,
             Ask::List { what, cursor } => self.list(&id, visit, what, cursor.as_deref()),
             Ask::SetLevel(level) => {
                 visit.memory.set_level(level);
-                self.gateway.set_log_level(&visit.caller, level).await;
+                Box::pin(self.gateway.set_log_level(&visit.caller, level)).await;
                 encode::done(&id, visit.revision, &self.server).into()
             }
-            Ask::Subscribe { uri, wanted } => self.follow(&id, visit, &uri, wanted).await,
-            Ask::Listen(interest) => self.listen(&id, visit, interest, outlet).await,
+            Ask::Subscribe { uri, wanted } => Box::pin(self.follow(&id, visit, &uri, wanted)).await,
+            Ask::Listen(interest) => Box::pin(self.listen(&id, visit, interest, outlet)).await,
             Ask::CallTool { name, arguments } => {
                 let asked = call_request(visit, &meta, Method::CallTool, name, arguments);
                 let asked = CallRequest { params: rest, written, ..asked };
@@ -151,7 +151,8 @@ impl Mcp {
                 return said(&Box::pin(self.gateway.rehearse(&asked)).await);
             }
             Ok(Verb::Browse { query, top_k }) => {
-                return said(&self.gateway.browse_in(caller, run, &query, top_k).await);
+                let browsing = self.gateway.browse_in(caller, run, &query, top_k);
+                return said(&Box::pin(browsing).await);
             }
             Ok(Verb::Hydrate { tool_id }) => {
                 return said(&self.gateway.hydrate_in(caller, run, &tool_id));
@@ -162,10 +163,11 @@ impl Mcp {
             Ok(Verb::Fetch { method, name, args }) => {
                 let (via, written) = (Via::Argument, None);
                 let asked = CallRequest { via, method, name, args, written, ..asked };
-                return self.call(id, visit, asked, meta.progress_token, outlet).await;
+                let fetching = self.call(id, visit, asked, meta.progress_token, outlet);
+                return Box::pin(fetching).await;
             }
             Ok(Verb::View { handle, selector }) => {
-                return said(&self.gateway.view(caller, &handle, &selector).await);
+                return said(&Box::pin(self.gateway.view(caller, &handle, &selector)).await);
             }
             Err(fault) => return said(&self.gateway.refuse(&fault)),
         };

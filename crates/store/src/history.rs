@@ -151,10 +151,7 @@ pub(crate) fn push_wanted(sql: &mut Sql, filter: &RecordFilter) {
         wanted_run(sql, run);
     }
     let status = filter.status.map(|status| status.as_str().to_owned());
-    let wanted = [
-        (" AND status = ", status),
-        (" AND principal = ", filter.principal.clone()),
-    ];
+    let wanted = [(" AND status = ", status), (" AND principal = ", filter.principal.clone())];
     for (column, value) in wanted {
         if let Some(value) = value {
             sql.push(column).bind(value);

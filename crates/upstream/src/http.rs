@@ -10,6 +10,7 @@ mod listen;
 mod net;
 mod old;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
@@ -202,7 +203,7 @@ impl HttpWire {
         if let Some(open) = slot.as_ref().filter(|open| open.is_alive()) {
             return Ok(Arc::clone(open));
         }
-        let opened = Arc::new(self.begin_in_time().await?);
+        let opened = Arc::new(Box::pin(self.begin_in_time()).await?);
         *slot = Some(Arc::clone(&opened));
         self.listen(&opened);
         if self.opened_before.swap(true, Ordering::AcqRel)
@@ -289,11 +290,14 @@ impl HttpWire {
     }
 }
 
-fn request_headers(conversation: &Conversation, asking: &Asking<'_>) -> Result<HeaderMap, Fault> {
-    let mut all = conversation.headers.clone();
+fn request_headers<'c>(
+    conversation: &'c Conversation,
+    asking: &Asking<'_>,
+) -> Result<Cow<'c, HeaderMap>, Fault> {
     if !conversation.greeting.revision.is_modern() {
-        return Ok(all);
+        return Ok(Cow::Borrowed(&conversation.headers));
     }
+    let mut all = conversation.headers.clone();
     let mut add = |name: &str, text: &str| {
         let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(Fault::internal)?;
         all.insert(name, HeaderValue::from_str(text).map_err(Fault::internal)?);
@@ -306,7 +310,7 @@ fn request_headers(conversation: &Conversation, asking: &Asking<'_>) -> Result<H
     for (name, text) in &asking.headers {
         add(name, text)?;
     }
-    Ok(all)
+    Ok(Cow::Owned(all))
 }
 
 fn too_slow(patience: Duration) -> Fault {

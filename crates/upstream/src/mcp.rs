@@ -60,11 +60,11 @@ impl<W: Wire> Mcp<W> {
     fn asking<'a>(&self, permit: &'a Permit, errand: &'a Errand) -> Asking<'a> {
         let mut params = permit.params().clone();
         params.insert("name".into(), permit.tool().into());
-        params.insert("arguments".into(), permit.arguments().clone());
         Asking {
             method: "tools/call",
             name: Some(permit.tool()),
             params,
+            arguments: Some(permit.arguments()),
             errand: Some(errand),
             headers: self.headers(permit),
             written: permit.written(),
@@ -184,6 +184,7 @@ impl<W: Wire> Connector for Mcp<W> {
             method: permit.method().as_str(),
             name: name.as_deref(),
             params,
+            arguments: None,
             errand: Some(errand),
             headers: Vec::new(),
             written: None,

@@ -2,7 +2,7 @@
 
 use context::without_secrets;
 use model::{Approval, ApprovalState, Code, Fault, ItemKind};
-use policy::{Permit, Way};
+use policy::{Permit, Question, Way};
 
 use super::record::Entry;
 use super::{Asking, elicit};
@@ -19,11 +19,19 @@ pub(super) async fn approve(
     entry: &mut Entry,
 ) -> Result<Permit, Fault> {
     entry.stage("approval");
-    let question = match way {
-        Way::Go(permit) => return Ok(permit),
-        Way::No(fault) => return Err(fault),
-        Way::Ask(question) => question,
-    };
+    match way {
+        Way::Go(permit) => Ok(permit),
+        Way::No(fault) => Err(fault),
+        Way::Ask(question) => Box::pin(ask(gateway, asking, question, entry)).await,
+    }
+}
+
+async fn ask(
+    gateway: &Gateway,
+    asking: &Asking<'_>,
+    question: Question,
+    entry: &mut Entry,
+) -> Result<Permit, Fault> {
     let mut asked = question.put(gateway.clock.now(), gateway.settings.approval_ttl);
     // Whoever answers sees what is asked, but no secret in it; the hash is over what will be sent.
     asked.args = without_secrets(&asked.args, &gateway.settings.redactor).0;
@@ -34,7 +42,7 @@ pub(super) async fn approve(
         if approval.approval_id == new {
             gateway.announce(&approval);
         }
-        if let Some(answered) = Box::pin(elicit::ask(gateway, asking, &approval, entry)).await? {
+        if let Some(answered) = elicit::ask(gateway, asking, &approval, entry).await? {
             approval = answered;
             still_holds(gateway, asking, entry)?;
         }

@@ -68,7 +68,7 @@ pub(super) async fn recall(
 ) -> Result<Option<Answer>, Fault> {
     let own = rule(tool).is_some_and(|rule| rule.scope == DedupScope::Principal);
     let Some(claim) = claim.filter(|_| own) else { return Ok(None) };
-    let stored = patiently(gateway, claim).await?;
+    let stored = Box::pin(patiently(gateway, claim)).await?;
     if stored.is_some() {
         entry.stage("stored");
         entry.deduplicated = true;

@@ -34,7 +34,7 @@ pub(super) async fn inspect(
 ) -> Result<Inspected, Fault> {
     let output = gateway.settings.output(&tool.item.key.upstream);
     if !request.method.is_tool_call() && request.via == Via::Argument && !answer.is_interim() {
-        return retold(gateway, request, tool, &answer, entry).await;
+        return Box::pin(retold(gateway, request, tool, &answer, entry)).await;
     }
     if !request.method.is_tool_call() || answer.is_interim() {
         return Ok(pass(gateway, request, tool, answer, entry));
@@ -159,7 +159,7 @@ async fn keep(
             class: owner.class,
             bytes,
         };
-        kept.push(gateway.store.put_artifact(new).await?);
+        kept.push(Box::pin(gateway.store.put_artifact(new)).await?);
     }
     Ok(kept)
 }

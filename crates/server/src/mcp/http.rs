@@ -83,19 +83,23 @@ async fn answer(shared: Arc<Shared>, request: Request) -> Response {
     let method = request.method().clone();
     match (shared.transport, request.uri().path(), method) {
         (Transport::Streamable, "/mcp", Method::POST) => post::post(shared, request).await,
-        (Transport::Streamable, "/mcp", Method::GET) => get::get(shared, request.headers()).await,
+        (Transport::Streamable, "/mcp", Method::GET) => {
+            Box::pin(get::get(shared, request.headers())).await
+        }
         (Transport::Streamable, "/mcp", Method::DELETE) => {
-            end_session(&shared, request.headers()).await
+            Box::pin(end_session(&shared, request.headers())).await
         }
         (Transport::LegacySse, "/sse", Method::GET) => sse::open(&shared, request.headers()),
         (Transport::LegacySse, "/sse", _) => only("GET", "open the stream with GET\n"),
-        (Transport::LegacySse, "/messages/", Method::POST) => sse::post(shared, request).await,
+        (Transport::LegacySse, "/messages/", Method::POST) => {
+            Box::pin(sse::post(shared, request)).await
+        }
         (Transport::Streamable, "/mcp", _) | (Transport::LegacySse, "/messages/", _) => only_post(),
         (_, "/healthz", Method::GET | Method::HEAD) => health(&shared),
         (_, "/healthz", _) => only("GET,HEAD", "ask with GET\n"),
         (_, path, method) if admin::is_route(path) => {
             let path = path.to_owned();
-            admin::answer(&shared.mcp, &path, &method, request).await
+            Box::pin(admin::answer(&shared.mcp, &path, &method, request)).await
         }
         _ => StatusCode::NOT_FOUND.into_response(),
     }

@@ -42,8 +42,7 @@ pub(super) async fn open(path: &Path) -> Result<Connection, OpenError> {
 pub(super) async fn connect(path: &Path) -> Result<Connection, sqlx::Error> {
     let mut connection = options(path)?.connect().await?;
     let busy_ms = limits::BUSY_WAIT.as_millis();
-    let (page, log_pages, journal) =
-        (limits::PAGE_BYTES, limits::LOG_PAGES, limits::JOURNAL_BYTES);
+    let (page, log_pages, journal) = (limits::PAGE_BYTES, limits::LOG_PAGES, limits::JOURNAL_BYTES);
     let settings = format!(
         "PRAGMA page_size = {page}; PRAGMA busy_timeout = {busy_ms}; PRAGMA synchronous = FULL; \
          PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = {log_pages}; \

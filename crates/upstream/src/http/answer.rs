@@ -48,7 +48,10 @@ impl Desk<'_> {
             let bytes = http_client::read_body(response.into_body()).await?;
             return self.whole(&bytes, id);
         }
-        let mut stream = response;
+        Box::pin(self.streamed(response, id)).await
+    }
+
+    async fn streamed(&self, mut stream: Response<Incoming>, id: i64) -> Result<Reply, Fault> {
         loop {
             let (outcome, events) = self.stream(stream.into_body(), id).await;
             let outcome = match outcome {

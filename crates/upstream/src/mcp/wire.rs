@@ -23,6 +23,8 @@ pub struct Asking<'a> {
     /// What it is about, for wires that repeat it in a header.
     pub(crate) name: Option<&'a str>,
     pub(crate) params: Map<String, Value>,
+    /// What a tool is called with, beside the parameters.
+    pub(crate) arguments: Option<&'a Value>,
     /// For whom; absent where the gate asks for itself.
     pub(crate) errand: Option<&'a Errand>,
     pub(crate) headers: Vec<(String, String)>,
@@ -33,40 +35,45 @@ pub struct Asking<'a> {
 impl<'a> Asking<'a> {
     /// A question of the gate's own.
     pub(crate) fn own(method: &'a str, params: Map<String, Value>) -> Self {
-        Self { method, name: None, params, errand: None, headers: Vec::new(), written: None }
+        let (errand, arguments, written) = (None, None, None);
+        Self { method, name: None, params, arguments, errand, headers: Vec::new(), written }
     }
 
     /// The bytes of this request for a server of this revision.
     pub(crate) fn frame(&self, id: i64, revision: Revision) -> Vec<u8> {
-        let mut params = self.params.clone();
         let none = Map::new();
         let client: Option<&Client> = self.errand.map(|errand| errand.client.as_ref());
         let report = self.errand.filter(|errand| errand.report).map(|_| id);
         let rest = self.errand.map_or(&none, |errand| &errand.meta);
-        peer::dress(&mut params, rest, revision, client, report);
-        match self.written.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) {
-            None => peer::request(id, self.method, &params),
-            Some(arguments) => {
-                peer::request(id, self.method, &Spelled { params: &params, arguments })
-            }
-        }
+        let meta = peer::meta(rest, revision, client, report);
+        let written = self.written.and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
+        peer::request(id, self.method, &Params { asking: self, written, meta: &meta })
     }
 }
 
-/// Parameters whose arguments are sent as they were written.
-struct Spelled<'a> {
-    params: &'a Map<String, Value>,
-    arguments: &'a RawValue,
+/// All parameters of a request, put together on their way out.
+struct Params<'a> {
+    asking: &'a Asking<'a>,
+    /// Sent in place of the arguments they were read from.
+    written: Option<&'a RawValue>,
+    meta: &'a Map<String, Value>,
 }
 
-impl Serialize for Spelled<'_> {
+impl Serialize for Params<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.params.len()))?;
-        for (key, value) in self.params {
-            match key.as_str() {
-                "arguments" => map.serialize_entry(key, self.arguments)?,
-                _ => map.serialize_entry(key, value)?,
-            }
+        let Self { asking, written, meta } = self;
+        let own_meta = !meta.is_empty();
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in asking.params.iter().filter(|(key, _)| !own_meta || *key != "_meta") {
+            map.serialize_entry(key, value)?;
+        }
+        match (written, asking.arguments) {
+            (Some(written), _) => map.serialize_entry("arguments", written)?,
+            (None, Some(arguments)) => map.serialize_entry("arguments", arguments)?,
+            (None, None) => {}
+        }
+        if own_meta {
+            map.serialize_entry("_meta", meta)?;
         }
         map.end()
     }

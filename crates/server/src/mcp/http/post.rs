@@ -66,7 +66,7 @@ async fn take(
     }
     let Some(visit) = visit(shared, headers, caller).await? else { return Ok(unknown_session()) };
     if messages.len() > 1 {
-        return batch(shared, &visit, messages).await;
+        return Box::pin(batch(shared, &visit, messages)).await;
     }
     let Some(message) = messages.pop() else { return Ok(accepted()) };
     match message? {
@@ -140,7 +140,7 @@ async fn single(shared: &Shared, mut visit: Visit, request: Asked) -> Result<Res
         let client =
             Client { capabilities: capabilities.clone(), info: info.clone(), ..Client::default() };
         visit.introduce(asked_version, client);
-        return begin(shared, visit, request).await;
+        return Box::pin(begin(shared, visit, request)).await;
     }
     answer(shared, visit, request).await
 }
