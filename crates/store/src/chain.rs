@@ -120,7 +120,7 @@ fn insert(rows: usize, places: Places) -> String {
         text.push_str(before);
         match places {
             Places::Bare => text.push('?'),
-            Places::Numbered => text.push_str(&format!("${}", place + 1)),
+            Places::Numbered => text.extend(["$", &(place + 1).to_string()]),
         }
     }
     text.push(')');

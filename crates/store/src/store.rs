@@ -192,6 +192,11 @@ impl Store {
         &self.inner.owner
     }
 
+    /// How often this process has made something durable: what is written together counts once.
+    pub fn commits(&self) -> u64 {
+        self.inner.writer.commits()
+    }
+
     /// Whether other gates may be using the same database.
     pub fn is_shared(&self) -> bool {
         self.inner.shared

@@ -8,7 +8,8 @@
 mod batch;
 mod item;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Clock, Fault, Timestamp};
 use tokio::sync::{mpsc, oneshot};
@@ -75,14 +76,23 @@ impl From<sqlx::Error> for WriteError {
 pub(crate) struct Writer {
     queue: Mutex<Option<mpsc::Sender<Box<dyn Item>>>>,
     task: Mutex<Option<JoinHandle<()>>>,
+    commits: Arc<AtomicU64>,
 }
 
 impl Writer {
     pub(crate) fn start(connection: Connection, database: Database, clock: Clock) -> Self {
         let (queue, items) = mpsc::channel(limits::QUEUE_MAX);
-        let desk = Desk { connection: Some(connection), database, head: None, clock };
+        let commits = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&commits);
+        let desk =
+            Desk { connection: Some(connection), database, head: None, clock, commits: counted };
         let task = tokio::spawn(desk.work(items));
-        Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)) }
+        Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)), commits }
+    }
+
+    /// Commits so far.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
     }
 
     pub(crate) async fn write<W: Write>(&self, work: W) -> Result<W::Done, Unwritten<W>> {
@@ -146,6 +156,7 @@ struct Desk {
     /// The end of the chain as we left it; another process may have gone on from there.
     head: Option<Link>,
     clock: Clock,
+    commits: Arc<AtomicU64>,
 }
 
 impl Desk {

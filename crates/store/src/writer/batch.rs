@@ -1,5 +1,7 @@
 //! One batch, one commit.
 
+use std::sync::atomic::Ordering;
+
 use super::item::{Fate, Item};
 use super::{Connection, Desk, Draft, Link, database};
 use crate::{chain, failpoint, limits};
@@ -19,6 +21,7 @@ impl Desk {
         let mut connection = self.take_connection().await?;
         match self.write(&mut connection, items).await {
             Ok(head) => {
+                self.commits.fetch_add(1, Ordering::Relaxed);
                 self.head = head;
                 self.connection = Some(connection);
                 Ok(())

@@ -45,6 +45,20 @@ async fn notes(store: &Store) -> Vec<String> {
     notes.fetch_all(&mut *reader).await.unwrap()
 }
 
+/// One commit for all, however many wait; what a commit costs is then paid once.
+#[tokio::test]
+async fn those_who_wait_share_a_commit() {
+    let (_home, store) = store_with_notes().await;
+    let before = store.commits();
+    let mut waiting = tokio::task::JoinSet::new();
+    for _ in 0..32 {
+        let store = store.clone();
+        waiting.spawn(async move { store.write(Raw("INSERT INTO notes VALUES ('x')")).await });
+    }
+    waiting.join_all().await.into_iter().for_each(|written| written.unwrap());
+    assert_eq!((notes(&store).await.len(), store.commits() - before), (32, 1));
+}
+
 #[tokio::test]
 async fn a_failing_item_does_not_fail_its_neighbours() {
     let (_home, store) = store_with_notes().await;
