@@ -6,42 +6,48 @@ use crate::redact::{REDACTED, Redactor};
 
 /// The value without its secrets, and whether there were any.
 pub fn without_secrets(value: &Value, redactor: &Redactor) -> (Value, bool) {
-    let mut found = false;
-    let kept = keep(value, redactor, &mut found);
-    (kept, found)
+    let found = holds_secret(value, redactor);
+    // Most have none, and a copy is cheaper than a new value of the same parts.
+    (if found { keep(value, redactor) } else { value.clone() }, found)
 }
 
-fn keep(value: &Value, redactor: &Redactor, found: &mut bool) -> Value {
+/// Whether anything would be left out of it.
+pub fn holds_secret(value: &Value, redactor: &Redactor) -> bool {
     match value {
-        Value::String(text) => {
-            let kept = redactor.redact(text);
-            *found |= kept != text.as_str();
-            Value::String(kept.into_owned())
-        }
+        Value::String(text) => redactor.redact(text) != text.as_str(),
+        Value::Array(items) => items.iter().any(|item| holds_secret(item, redactor)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| is_assigned(key, value, redactor) || holds_secret(value, redactor)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn keep(value: &Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.redact(text).into_owned()),
         Value::Array(items) => {
-            Value::Array(items.iter().map(|item| keep(item, redactor, found)).collect())
+            Value::Array(items.iter().map(|item| keep(item, redactor)).collect())
         }
-        Value::Object(fields) => Value::Object(keep_fields(fields, redactor, found)),
+        Value::Object(fields) => Value::Object(keep_fields(fields, redactor)),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
-fn keep_fields(
-    fields: &Map<String, Value>,
-    redactor: &Redactor,
-    found: &mut bool,
-) -> Map<String, Value> {
+fn keep_fields(fields: &Map<String, Value>, redactor: &Redactor) -> Map<String, Value> {
     let field = |(key, value): (&String, &Value)| {
-        let value = match value {
-            Value::String(text) if redactor.is_assigned(key, text) => {
-                *found = true;
-                Value::String(REDACTED.to_owned())
-            }
-            value => keep(value, redactor, found),
+        let kept = if is_assigned(key, value, redactor) {
+            Value::String(REDACTED.to_owned())
+        } else {
+            keep(value, redactor)
         };
-        (key.clone(), value)
+        (key.clone(), kept)
     };
     fields.iter().map(field).collect()
+}
+
+fn is_assigned(key: &str, value: &Value, redactor: &Redactor) -> bool {
+    value.as_str().is_some_and(|text| redactor.is_assigned(key, text))
 }
 
 #[cfg(test)]

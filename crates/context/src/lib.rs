@@ -32,7 +32,7 @@ pub use brief::{Brief, BriefRules, Phase, brief};
 pub use clear::{Clearing, Rules, Size, clear, raw_hash};
 pub use cleared::Cleared;
 pub use evidence::{Witness, evidence};
-pub use keep::without_secrets;
+pub use keep::{holds_secret, without_secrets};
 pub use normalise::{Normalised, normalise};
 pub use redact::Redactor;
 pub use refuse::{lines, menu, pass, pass_error, refuse, say};

@@ -1,6 +1,6 @@
 //! What of a call is kept for ever: arguments and answer without secrets, and not too much.
 
-use context::without_secrets;
+use context::{holds_secret, without_secrets};
 use model::Answer;
 use serde_json::Value;
 
@@ -35,21 +35,21 @@ pub(super) fn answer(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
 /// The answer without its secrets, and whether there were any. Without any it stays as its upstream
 /// wrote it, to the digit.
 fn clean(gateway: &Gateway, answer: &Answer) -> (Answer, bool) {
-    let mut redacted = false;
-    let mut keep = |value: &Value| {
-        let (kept, found) = without_secrets(value, &gateway.settings.redactor);
-        redacted |= found;
-        kept
-    };
+    let redactor = &gateway.settings.redactor;
+    let parts = answer.content.iter().chain(&answer.structured).chain(answer.rest.values());
+    if !parts.into_iter().any(|part| holds_secret(part, redactor)) {
+        return (answer.clone(), false);
+    }
+    let keep = |value: &Value| without_secrets(value, redactor).0;
     let kept = Answer {
-        content: answer.content.iter().map(&mut keep).collect(),
-        structured: answer.structured.as_ref().map(&mut keep),
+        content: answer.content.iter().map(keep).collect(),
+        structured: answer.structured.as_ref().map(keep),
         is_error: answer.is_error,
         rest: answer.rest.iter().map(|(key, value)| (key.clone(), keep(value))).collect(),
         bare: answer.bare,
         written: None,
     };
-    if redacted { (kept, true) } else { (answer.clone(), false) }
+    (kept, true)
 }
 
 fn answer_weight(answer: &Answer, max: usize) -> usize {
