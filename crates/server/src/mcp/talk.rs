@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gateway::{CallRequest, Cleared, News, Question, Via, Watch};
+use gateway::{CallRequest, Cleared, News, Question, Via, Watch, bound_to};
 use model::{Fault, Method, SessionId};
 use protocol::Id;
 use protocol::encode;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Mcp, Outlet, not_here};
 use crate::limits;
-use crate::parked::{self, Resumed, UnderWay};
+use crate::parked::{Resumed, UnderWay};
 use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
@@ -32,7 +32,7 @@ impl Mcp {
         if method != Method::CallTool && !self.gateway.passes_all() {
             return reply::error(id, visit.revision, &not_here(&method));
         }
-        let mut call = match self.begin(visit, request, token.is_some(), outlet) {
+        let mut call = match self.begin(visit, request, token.is_some(), outlet).await {
             Ok(call) => call,
             Err(fault) => return reply::error(id, visit.revision, &fault),
         };
@@ -48,7 +48,7 @@ impl Mcp {
                     }
                     if !desk.questions.is_empty() {
                         let questions = std::mem::take(&mut desk.questions);
-                        return self.park(id, visit, call, questions);
+                        return self.park(id, visit, call, questions).await;
                     }
                 }
                 () = outlet.cancel.cancelled(), if !call.cancel.is_cancelled() => call.cancel.cancel(),
@@ -66,7 +66,7 @@ impl Mcp {
     }
 
     /// A new call, or one that waited for this request.
-    fn begin(
+    async fn begin(
         &self,
         visit: &Visit,
         mut request: CallRequest,
@@ -74,13 +74,16 @@ impl Mcp {
         outlet: &Outlet,
     ) -> Result<UnderWay, Fault> {
         let rounds = visit.client.rounds;
-        if let Some(resumed) = Resumed::take(&mut request).filter(|_| rounds) {
-            return self.parked.resume(resumed, &visit.caller, &parked::bound_to(&request));
+        if rounds && let Some(resumed) = Resumed::take(&mut request) {
+            let waited = Box::pin(self.resume(visit, &mut request, resumed)).await?;
+            if let Some(call) = waited {
+                return Ok(call);
+            }
         }
         // Only a call that can be put aside outlives the request it came with.
         let cancel = if rounds { CancellationToken::new() } else { outlet.cancel.clone() };
         let bound_to =
-            if rounds && can_be_asked(visit) { parked::bound_to(&request) } else { String::new() };
+            if rounds && can_be_asked(visit) { bound_to(&request) } else { String::new() };
         let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
         let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
@@ -89,14 +92,33 @@ impl Mcp {
         Ok(UnderWay { making, heard, cancel, bound_to })
     }
 
+    /// The call that waited here for this request; or the request made ready to go on with an
+    /// upstream that waits for nobody.
+    async fn resume(
+        &self,
+        visit: &Visit,
+        request: &mut CallRequest,
+        mut resumed: Resumed,
+    ) -> Result<Option<UnderWay>, Fault> {
+        let bound_to = bound_to(request);
+        if let Some(call) = self.parked.resume(&mut resumed, &visit.caller, &bound_to) {
+            self.gateway.resume_round(&resumed.state, &visit.caller, &bound_to).await;
+            return Ok(Some(call));
+        }
+        let theirs = self.gateway.open_round(&resumed.state, request).await?;
+        resumed.restore(request, theirs);
+        Ok(None)
+    }
+
     /// Puts the call aside and tells the client what is wanted of it first.
-    fn park(&self, id: &Id, visit: &Visit, call: UnderWay, questions: Vec<Question>) -> Said {
+    async fn park(&self, id: &Id, visit: &Visit, call: UnderWay, questions: Vec<Question>) -> Said {
         let UnderWay { making, heard, cancel, bound_to } = call;
         let going_on = tokio::spawn(making);
         let making =
             Box::pin(async move { going_on.await.unwrap_or_else(|e| Err(Fault::internal(e))) });
         let call = UnderWay { making, heard, cancel, bound_to };
-        match self.parked.park(call, &visit.caller, questions) {
+        let state = Box::pin(self.gateway.park_round(&visit.caller, &call.bound_to)).await;
+        match self.parked.park(call, &visit.caller, questions, state) {
             Ok(wanted) => encode::result(id, visit.revision, &self.server, wanted).into(),
             Err(fault) => reply::error(id, visit.revision, &fault),
         }

@@ -120,10 +120,7 @@ async fn visit(
     headers: &HeaderMap,
     caller: Caller,
 ) -> Result<Option<Visit>, Refusal> {
-    if let Some(id) = headers.get(SESSION) {
-        let id = id.to_str().unwrap_or_default();
-        return Ok(shared.sessions.find(id, &caller).await);
-    }
+    // A revision nobody knows is refused within a session, too.
     let revision = match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
         None => Revision::UNNAMED_HTTP,
         Some(version) => {
@@ -132,6 +129,10 @@ async fn visit(
             })?
         }
     };
+    if let Some(id) = headers.get(SESSION) {
+        let id = id.to_str().unwrap_or_default();
+        return Ok(shared.sessions.find(id, &caller).await);
+    }
     Ok(Some(Visit::new(caller, revision)))
 }
 

@@ -308,7 +308,7 @@ async fn a_task_followed_for_a_client_is_cancelled_with_its_call() {
         };
         let giving_up = async {
             while server.seen().len() < 2 {
-                tokio::time::sleep(limits::TASK_POLL_MIN).await;
+                tokio::time::advance(limits::TASK_POLL_MIN).await;
             }
             client.cancel.cancel();
         };
