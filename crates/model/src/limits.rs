@@ -1,6 +1,7 @@
-//! Every bound on what clients may cost us, and those that more than one crate must agree on. Bounds
-//! of what upstreams may cost us stand in `upstream`. `docs/protocol.md` has them as a table, held to
-//! this file by a test.
+//! Every bound on what clients may cost us, and those that more than one crate must agree on.
+//!
+//! `docs/protocol.md` has the first as a table, held to this file by a test. Bounds of what upstreams
+//! may cost us stand in `upstream`.
 
 use std::time::Duration;
 

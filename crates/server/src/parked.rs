@@ -52,8 +52,11 @@ pub(crate) struct Resumed {
 }
 
 impl Resumed {
-    /// Takes a state, and what comes with it, out of a request.
-    pub(crate) fn take(request: &mut CallRequest) -> Option<Self> {
+    /// Takes a state, and what comes with it, out of a request of a client that has `rounds`.
+    pub(crate) fn take(request: &mut CallRequest, rounds: bool) -> Option<Self> {
+        if !rounds {
+            return None;
+        }
         let Value::String(state) = request.params.shift_remove("requestState")? else {
             return None;
         };
@@ -179,7 +182,7 @@ mod tests {
     fn resumed(kept: &Parked, state: &str, who: &str, what: &str) -> bool {
         let mut request = CallRequest::new(caller(who), "t", Value::Null);
         request.params.insert("requestState".to_owned(), state.into());
-        let taken = Resumed::take(&mut request);
+        let taken = Resumed::take(&mut request, true);
         taken.is_some_and(|mut taken| kept.resume(&mut taken, &caller(who), what).is_some())
     }
 

@@ -49,7 +49,7 @@ impl Store {
         ended: &str,
     ) -> Result<Option<String>, Fault> {
         let [id, principal, ended] = [id, principal, ended].map(str::to_owned);
-        self.write(Ended { id, principal, ended }).await
+        self.write(Ended { id, principal, how: ended }).await
     }
 
     /// Names of this principal's tasks, newest first.
@@ -101,7 +101,7 @@ impl Write for Begun {
 struct Ended {
     id: String,
     principal: String,
-    ended: String,
+    how: String,
 }
 
 impl Write for Ended {
@@ -117,7 +117,7 @@ impl Write for Ended {
         sqlx::query(
             "UPDATE tasks SET ended = $1 WHERE task_id = $2 AND principal = $3 AND ended = ''",
         )
-        .bind(&self.ended)
+        .bind(&self.how)
         .bind(&self.id)
         .bind(&self.principal)
         .execute(&mut *connection)

@@ -22,7 +22,7 @@ impl Mcp {
         &self,
         id: &Id,
         visit: &Visit,
-        request: CallRequest,
+        mut request: CallRequest,
         token: Option<Value>,
         outlet: &Outlet,
     ) -> Said {
@@ -32,9 +32,15 @@ impl Mcp {
         if method != Method::CallTool && !self.gateway.passes_all() {
             return reply::error(id, visit.revision, &not_here(&method));
         }
-        let mut call = match self.begin(visit, request, token.is_some(), outlet).await {
-            Ok(call) => call,
-            Err(fault) => return reply::error(id, visit.revision, &fault),
+        let mut call = match Resumed::take(&mut request, visit.client.rounds) {
+            None => self.begin(visit, request, token.is_some(), outlet),
+            Some(resumed) => {
+                let resuming = self.resume(visit, request, resumed, token.is_some(), outlet);
+                match Box::pin(resuming).await {
+                    Ok(call) => call,
+                    Err(fault) => return reply::error(id, visit.revision, &fault),
+                }
+            }
         };
         let mut desk = Desk { visit, token, outlet, asked: Vec::new(), questions: Vec::new() };
         let done = loop {
@@ -48,7 +54,7 @@ impl Mcp {
                     }
                     if !desk.questions.is_empty() {
                         let questions = std::mem::take(&mut desk.questions);
-                        return self.park(id, visit, call, questions).await;
+                        return Box::pin(self.park(id, visit, call, questions)).await;
                     }
                 }
                 () = outlet.cancel.cancelled(), if !call.cancel.is_cancelled() => call.cancel.cancel(),
@@ -65,21 +71,14 @@ impl Mcp {
         }
     }
 
-    /// A new call, or one that waited for this request.
-    async fn begin(
+    fn begin(
         &self,
         visit: &Visit,
-        mut request: CallRequest,
+        request: CallRequest,
         progress: bool,
         outlet: &Outlet,
-    ) -> Result<UnderWay, Fault> {
+    ) -> UnderWay {
         let rounds = visit.client.rounds;
-        if rounds && let Some(resumed) = Resumed::take(&mut request) {
-            let waited = Box::pin(self.resume(visit, &mut request, resumed)).await?;
-            if let Some(call) = waited {
-                return Ok(call);
-            }
-        }
         // Only a call that can be put aside outlives the request it came with.
         let cancel = if rounds { CancellationToken::new() } else { outlet.cancel.clone() };
         let bound_to =
@@ -89,25 +88,27 @@ impl Mcp {
         let gateway = Arc::clone(&self.gateway);
         #[expect(clippy::large_futures, reason = "it is in the box around it")]
         let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
-        Ok(UnderWay { making, heard, cancel, bound_to })
+        UnderWay { making, heard, cancel, bound_to }
     }
 
-    /// The call that waited here for this request; or the request made ready to go on with an
-    /// upstream that waits for nobody.
+    /// The call that waited here for this request; or a new one that goes on with an upstream that
+    /// waits for nobody.
     async fn resume(
         &self,
         visit: &Visit,
-        request: &mut CallRequest,
+        mut request: CallRequest,
         mut resumed: Resumed,
-    ) -> Result<Option<UnderWay>, Fault> {
-        let bound_to = bound_to(request);
+        progress: bool,
+        outlet: &Outlet,
+    ) -> Result<UnderWay, Fault> {
+        let bound_to = bound_to(&request);
         if let Some(call) = self.parked.resume(&mut resumed, &visit.caller, &bound_to) {
             self.gateway.resume_round(&resumed.state, &visit.caller, &bound_to).await;
-            return Ok(Some(call));
+            return Ok(call);
         }
-        let theirs = self.gateway.open_round(&resumed.state, request).await?;
-        resumed.restore(request, theirs);
-        Ok(None)
+        let theirs = self.gateway.open_round(&resumed.state, &request).await?;
+        resumed.restore(&mut request, theirs);
+        Ok(self.begin(visit, request, progress, outlet))
     }
 
     /// Puts the call aside and tells the client what is wanted of it first.
@@ -117,7 +118,7 @@ impl Mcp {
         let making =
             Box::pin(async move { going_on.await.unwrap_or_else(|e| Err(Fault::internal(e))) });
         let call = UnderWay { making, heard, cancel, bound_to };
-        let state = Box::pin(self.gateway.park_round(&visit.caller, &call.bound_to)).await;
+        let state = self.gateway.park_round(&visit.caller, &call.bound_to).await;
         match self.parked.park(call, &visit.caller, questions, state) {
             Ok(wanted) => encode::result(id, visit.revision, &self.server, wanted).into(),
             Err(fault) => reply::error(id, visit.revision, &fault),

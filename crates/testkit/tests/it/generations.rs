@@ -77,7 +77,7 @@ done"#;
 #[tokio::test]
 async fn an_idle_child_is_stopped_and_woken_by_the_next_call() {
     let args = vec!["-c".to_owned(), WHO.to_owned()];
-    let idle = Some(Duration::from_millis(1));
+    let idle = Some(Duration::from_millis(500));
     let child = Stdio::new(Config { args, idle, ..Config::new("sh") });
     let world = TestGateway::new().upstream("it", child).start().await;
     let who = async || {

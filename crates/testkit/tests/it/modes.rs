@@ -47,7 +47,6 @@ async fn schemas_content_and_the_error_flag_are_the_surface_of_a_tool() {
     let whole = |name: &str| tool(name, json!({"inputSchema": input, "outputSchema": output}));
     let recorder = Recorder::new()
         .tool(whole("good"), counted(json!({"n": 1})))
-        .tool(whole("odd"), counted(json!({"n": "one"})))
         .tool(tool("plain", json!({"inputSchema": input})), Script::Answer(Answer::text("hi")))
         .tool(whole("sorry"), Script::Answer(Answer::error("the shelf is empty")));
     let gate = TestGateway::new().upstream("it", recorder.clone());
@@ -69,7 +68,6 @@ async fn schemas_content_and_the_error_flag_are_the_surface_of_a_tool() {
     assert_eq!((plain.structured.as_ref(), plain.full_text().as_str()), (None, "hi"));
     let sorry = check("sorry", json!({}), None, true).await;
     assert_eq!(sorry.full_text(), "the shelf is empty");
-    check("odd", json!({}), Some(Code::OutputInvalid), true).await;
     let before = recorder.count();
     check("good", json!({"n": "one"}), Some(Code::ArgsInvalid), true).await;
     assert_eq!(recorder.count(), before);
