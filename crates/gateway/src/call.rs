@@ -65,6 +65,7 @@ use crate::call::inspect::Inspected;
 use crate::call::record::Entry;
 use crate::gateway::Gateway;
 use crate::news::News;
+use crate::tasks;
 
 /// What a caller asks for.
 #[derive(Clone, Debug)]
@@ -197,6 +198,7 @@ impl Gateway {
         request: &'r CallRequest,
         entry: &mut Entry,
     ) -> Result<Judged<'r>, Fault> {
+        tasks::recall(self, request).await?;
         let tool = resolve::resolve(self, request, entry)?;
         let keyed = claim::with_key(self, request, &tool, entry);
         let request = keyed.map_or(Cow::Borrowed(request), Cow::Owned);

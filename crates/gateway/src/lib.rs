@@ -19,6 +19,7 @@ mod pins;
 mod questions;
 pub mod refresh;
 pub mod replay;
+pub mod rounds;
 pub mod runs;
 pub mod sessions;
 pub mod settings;
@@ -40,6 +41,7 @@ pub use news::{News, Question};
 pub use pace::{Rate, Rates};
 pub use refresh::{Health, Refreshed, State};
 pub use replay::{Replayed, Transcript, replay};
+pub use rounds::bound_to;
 pub use runs::RunLimits;
 pub use sessions::Introduction;
 pub use settings::{

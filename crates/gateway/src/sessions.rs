@@ -4,8 +4,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
+use model::limits::{
+    SESSION_HELD, SESSION_IDLE, SESSION_TOLD, SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX,
+};
 use model::{Caller, Code, Fault, SessionId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,14 +23,6 @@ pub struct Introduction {
     pub capabilities: Map<String, Value>,
     pub info: Option<Value>,
 }
-
-/// A session nobody used for this long has ended.
-pub const SESSION_IDLE: Duration = Duration::from_hours(1);
-/// How often the store hears that a session is in use.
-const SESSION_TOLD: Duration = Duration::from_mins(5);
-/// Sessions over all principals and for each.
-pub const SESSIONS_MAX: usize = 10_000;
-pub const SESSIONS_PER_PRINCIPAL_MAX: usize = 2_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Mutex<HashMap<String, Session>>);
@@ -66,7 +60,7 @@ impl Gateway {
             kept.len() >= SESSIONS_MAX || mine >= SESSIONS_PER_PRINCIPAL_MAX
         };
         if full(&kept) {
-            kept.retain(|_, session| now.since(session.last_used) < SESSION_IDLE);
+            kept.retain(|_, session| now.since(session.last_used) < SESSION_HELD);
         }
         if full(&kept) {
             return Err(Fault::new(Code::RateLimited, "too many sessions are open; close some"));
@@ -116,12 +110,12 @@ impl Gateway {
         Ok(Some(known))
     }
 
-    /// A session that this gate has met before, and whether the store should hear of it again.
+    /// A session that this gate holds, and whether the store should hear of it again.
     fn known_session(&self, id: &str, caller: &Caller) -> Option<(Introduction, bool)> {
         let now = self.clock.now();
         let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
         let session = kept.get_mut(&hash(id)).filter(|session| {
-            session.owner == owner(caller) && now.since(session.last_used) < SESSION_IDLE
+            session.owner == owner(caller) && now.since(session.last_used) < SESSION_HELD
         })?;
         session.last_used = now;
         let untold = now.since(session.stored) >= SESSION_TOLD;

@@ -1,97 +1,152 @@
-//! Whose a task is and which tool began it. The upstream keeps the task itself.
+//! Whose a task is and which tool began it, kept so that any replica knows it. The upstream keeps the
+//! task itself.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use catalog::Entry as Tool;
 use context::Cleared;
+use model::limits::{TASK_KEPT, TASKS_LISTED_MAX, TASKS_MAX};
 use model::task::TaskState;
-use model::{Answer, Call, CallId, Caller, Client, ItemKey, Method, TaskVerb, TraceId};
+use model::{Answer, Call, CallId, Caller, Client, Fault, ItemKey, Method, TaskVerb, TraceId};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use store::TaskRow;
 
 use crate::call::{CallRequest, Watch};
 use crate::gateway::Gateway;
 
-/// Tasks remembered; beyond that the oldest are forgotten.
-const TASKS_MAX: usize = 10_000;
-/// Tasks of one list, newest first.
-const TASKS_LISTED_MAX: usize = 100;
-
+/// Tasks this gate has met, by owner and name.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     known: Mutex<Known>,
 }
 
+type Name = (String, String);
+
 #[derive(Debug, Default)]
 struct Known {
-    homes: BTreeMap<String, Home>,
-    oldest_first: VecDeque<String>,
+    homes: BTreeMap<Name, Home>,
+    oldest_first: VecDeque<Name>,
 }
 
 /// Where a task came from, and the last that was heard of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Home {
     pub(crate) tool: ItemKey,
     /// The call that began it, which every later one is joined to.
     pub(crate) call_id: CallId,
     pub(crate) trace_id: TraceId,
-    owner: String,
-    state: TaskState,
+    #[serde(skip)]
+    ended: Option<TaskState>,
 }
 
 impl Tasks {
-    /// Remembers the task an answer speaks of, for the caller that began it. What has ended stays
-    /// ended, whatever is heard of it later: then the answer is made to say so.
-    pub(crate) fn note(&self, answer: &mut Answer, tool: &Tool, caller: &Caller, call: &Call) {
-        let Some(id) = answer.task_id().map(str::to_owned) else { return };
-        let said = answer.task_state();
+    /// Where a task of this caller comes from; another's task is an unknown one.
+    pub(crate) fn home(&self, id: &str, caller: &Caller) -> Option<Home> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.homes.get(&(owner(caller), id.to_owned())).cloned()
+    }
+
+    fn keep(&self, name: Name, home: Home) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(home) = known.homes.get_mut(&id) {
-            match said {
-                Some(said) if home.state.is_final() && said != home.state => {
-                    unsay(answer, home.state);
-                }
-                Some(said) => home.state = said,
-                None => {}
-            }
-            return;
+        if known.homes.insert(name.clone(), home).is_none() {
+            known.oldest_first.push_back(name);
         }
-        let home = Home {
-            tool: tool.item.key.clone(),
-            call_id: call.call_id.clone(),
-            trace_id: call.trace_id.clone(),
-            owner: owner(caller),
-            state: said.unwrap_or(TaskState::Working),
-        };
-        known.homes.insert(id.clone(), home);
-        known.oldest_first.push_back(id);
         if known.oldest_first.len() > TASKS_MAX
             && let Some(oldest) = known.oldest_first.pop_front()
         {
             known.homes.remove(&oldest);
         }
     }
+}
 
-    /// Where a task of this caller comes from; another's task is an unknown one.
-    pub(crate) fn home(&self, id: &str, caller: &Caller) -> Option<Home> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.homes.get(id).filter(|home| home.owner == owner(caller)).cloned()
+/// Looks up a task of an earlier run or of another gate before somebody asks for its home.
+pub(crate) async fn recall(gateway: &Gateway, request: &CallRequest) -> Result<(), Fault> {
+    let Method::Task(_) = request.method else { return Ok(()) };
+    if gateway.tasks.home(&request.name, &request.caller).is_some() {
+        return Ok(());
     }
+    let owner = owner(&request.caller);
+    let Some((body, ended)) = gateway.store.task(&request.name, &owner).await? else {
+        return Ok(());
+    };
+    let home: Home =
+        serde_json::from_str(&body).map_err(|error| Fault::internal(format!("task: {error}")))?;
+    let ended = ended.as_deref().and_then(state);
+    gateway.tasks.keep((owner, request.name.clone()), Home { ended, ..home });
+    Ok(())
+}
 
-    /// The tasks of this caller, oldest first.
-    pub(crate) fn of(&self, caller: &Caller) -> Vec<String> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let owner = owner(caller);
-        let mine = |id: &&String| known.homes.get(*id).is_some_and(|home| home.owner == owner);
-        known.oldest_first.iter().filter(mine).cloned().collect()
+/// Remembers the task an answer speaks of, for the caller that began it. What has ended stays ended,
+/// whatever is heard of it later: then the answer is made to say so.
+pub(crate) async fn note(
+    gateway: &Gateway,
+    request: &CallRequest,
+    answer: &mut Answer,
+    tool: &Tool,
+    call: &Call,
+) {
+    let Some(id) = answer.task_id().map(str::to_owned) else { return };
+    let name = (owner(&request.caller), id);
+    if request.method.is_tool_call() {
+        begun(gateway, name.clone(), tool, call).await;
     }
+    let ended = answer.task_state().filter(|said| said.is_final());
+    let known = gateway.tasks.home(&name.1, &request.caller).and_then(|home| home.ended);
+    let in_force = match (known, ended) {
+        (Some(known), _) => Some(known),
+        (None, Some(ended)) => Some(has_ended(gateway, &name, ended).await),
+        (None, None) => None,
+    };
+    if let Some(in_force) = in_force.filter(|state| answer.task_state() != Some(*state)) {
+        unsay(answer, in_force);
+    }
+}
+
+async fn begun(gateway: &Gateway, name: Name, tool: &Tool, call: &Call) {
+    let home = Home {
+        tool: tool.item.key.clone(),
+        call_id: call.call_id.clone(),
+        trace_id: call.trace_id.clone(),
+        ended: None,
+    };
+    let body = json!(home).to_string();
+    let row = TaskRow { task_id: name.1.clone(), principal: name.0.clone(), body };
+    gateway.tasks.keep(name, home);
+    if let Err(fault) = Box::pin(gateway.store.keep_task(row, TASK_KEPT)).await {
+        tracing::warn!(%fault, "a task may not outlive this process");
+    }
+}
+
+/// How a task has ended: as was heard now, or as another gate has heard before.
+async fn has_ended(gateway: &Gateway, name: &Name, said: TaskState) -> TaskState {
+    let (owner, id) = name;
+    let stored = Box::pin(gateway.store.end_task(id, owner, &word(said))).await;
+    let ended = match stored {
+        Ok(stored) => stored.as_deref().and_then(state).unwrap_or(said),
+        Err(fault) => {
+            tracing::warn!(%fault, "the end of a task may be forgotten with this process");
+            said
+        }
+    };
+    let mut known = gateway.tasks.known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(home) = known.homes.get_mut(name) {
+        home.ended = Some(ended);
+    }
+    ended
 }
 
 impl Gateway {
     /// The tasks of this caller as their upstreams see them now. One that is gone is left out.
     pub async fn tasks_of(&self, caller: &Caller, client: &Arc<Client>) -> Vec<Cleared> {
+        let names = self.store.tasks_of(&owner(caller), TASKS_LISTED_MAX).await;
+        let names = names.unwrap_or_else(|fault| {
+            tracing::warn!(%fault, "tasks cannot be listed");
+            Vec::new()
+        });
         let mut found = Vec::new();
-        for id in self.tasks.of(caller).into_iter().rev().take(TASKS_LISTED_MAX) {
+        for id in names {
             let request = CallRequest {
                 method: Method::Task(TaskVerb::Get),
                 client: Arc::clone(client),
@@ -109,6 +164,14 @@ impl Gateway {
 fn owner(caller: &Caller) -> String {
     let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
     format!("{tenant}/{}", caller.principal)
+}
+
+fn word(state: TaskState) -> String {
+    json!(state).as_str().unwrap_or_default().to_owned()
+}
+
+fn state(word: &str) -> Option<TaskState> {
+    TaskState::deserialize(json!(word)).ok()
 }
 
 /// Takes back what an upstream says of a task that has ended otherwise.

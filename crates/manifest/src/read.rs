@@ -10,7 +10,7 @@ use crate::adapter::{AdapterManifest, Protocol};
 use crate::error::ManifestError;
 
 /// The revision an MCP manifest pins when it names none.
-const PROTOCOL_VERSION_DEFAULT: &str = "2025-11-25";
+pub(crate) const PROTOCOL_VERSION_DEFAULT: &str = "2025-11-25";
 /// Less alike than this, a suggestion would only confuse.
 const LIKENESS_MIN: f64 = 0.7;
 

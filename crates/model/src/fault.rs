@@ -108,6 +108,8 @@ codes! {
     ResourceNotFound    "RESOURCE_NOT_FOUND"   Caller    Validation    false  Replan;
     PromptNotFound      "PROMPT_NOT_FOUND"     Caller    Validation    false  Replan;
     TaskNotFound        "TASK_NOT_FOUND"       Caller    Protocol      false  Replan;
+    /// The call waits for its client at another gate, or waited at one that is gone.
+    RoundLost           "ROUND_LOST"           Caller    Protocol      false  Replan;
     /// The name in `tools/call` is not in the catalogue: a protocol fault, not a tool error.
     ToolNotFound        "TOOL_NOT_FOUND"       Caller    Protocol      false  Replan;
     CapabilityDenied    "CAPABILITY_DENIED"    Operator  Capability    false  Escalate;

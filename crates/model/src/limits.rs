@@ -1,9 +1,16 @@
-//! Bounds that more than one crate must agree on. Bounds of one crate stand in that crate.
+//! Every bound on what clients may cost us, and those that more than one crate must agree on.
+//!
+//! `docs/protocol.md` has the first as a table, held to this file by a test. Bounds of what upstreams
+//! may cost us stand in `upstream`.
 
 use std::time::Duration;
 
 /// One frame on a pipe or one HTTP body.
 pub const FRAME_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// One HTTP body or one line on a pipe, of a client.
+pub const BODY_BYTES_MAX: usize = FRAME_BYTES_MAX;
+/// Messages of one batch.
+pub const BATCH_MAX: usize = 64;
 /// Nesting of any JSON a peer sends.
 pub const JSON_DEPTH_MAX: usize = 64;
 /// Objects, arrays and leaves of one message together.
@@ -46,3 +53,50 @@ pub const ARTIFACT_TTL_DEFAULT: Duration = Duration::from_hours(7 * 24);
 pub const ARTIFACT_BYTES_DEFAULT: u64 = 1024 * 1024 * 1024;
 /// Artifacts kept at a time.
 pub const ARTIFACT_COUNT_DEFAULT: u64 = 10_000;
+
+/// Connections at a time, streams included.
+pub const CONNECTIONS_MAX: usize = 24_000;
+/// After a connection could not be taken, as when there are no descriptors left.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// From the first byte of a request, or the end of the one before, to the end of its head.
+pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two pieces of a request's body.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may leave what was written to it unread.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Silence on a stream before a comment keeps it open.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Frames queued for one client that does not read.
+pub const FRAMES_QUEUED: usize = 256;
+/// Progress reports queued within one call.
+pub const NEWS_QUEUED: usize = 64;
+
+/// Sessions in memory over all principals and for each.
+pub const SESSIONS_MAX: usize = 10_000;
+pub const SESSIONS_PER_PRINCIPAL_MAX: usize = 2_000;
+/// A session nobody used for this long leaves memory; the store still knows it.
+pub const SESSION_HELD: Duration = Duration::from_mins(5);
+/// A session nobody used for this long has ended.
+pub const SESSION_IDLE: Duration = Duration::from_hours(1);
+/// How often the store hears that a session is in use.
+pub const SESSION_TOLD: Duration = Duration::from_mins(5);
+/// How long a session is taken for granted before the store is asked again.
+pub const SESSION_CHECK: Duration = Duration::from_secs(30);
+/// Requests of one session at a time.
+pub const REQUESTS_PER_SESSION_MAX: usize = 256;
+/// Streams of changes held open, over all principals and for each.
+pub const STREAMS_MAX: usize = 20_000;
+pub const STREAMS_PER_PRINCIPAL_MAX: usize = 12_000;
+
+/// How long a call waits for a client to come back with what it was asked for.
+pub const ROUND_TIME: Duration = Duration::from_mins(5);
+/// Calls that wait so in one process, in all and for one principal.
+pub const PARKED_MAX: usize = 1_000;
+pub const PARKED_PER_PRINCIPAL_MAX: usize = 100;
+
+/// Tasks remembered in memory; beyond that the oldest are looked up when they are asked for.
+pub const TASKS_MAX: usize = 10_000;
+/// Tasks of one list, newest first.
+pub const TASKS_LISTED_MAX: u32 = 100;
+/// How long it is known whose a task is.
+pub const TASK_KEPT: Duration = Duration::from_hours(7 * 24);

@@ -6,7 +6,6 @@
 pub mod admin;
 pub mod authenticate;
 pub mod guard;
-pub mod limits;
 pub mod mcp;
 pub mod memory;
 pub mod parked;
@@ -17,4 +16,5 @@ pub use guard::Guard;
 pub use mcp::Mcp;
 pub use mcp::http::{Transport, serve};
 pub use mcp::stdio;
+pub use model::limits;
 pub use protocol::encode::ServerInfo;

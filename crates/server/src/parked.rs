@@ -1,23 +1,20 @@
 //! Calls that wait for what their upstream asked, between two requests of a client that cannot be
 //! asked while it waits (2026-07-28).
 //!
-//! The state the client gets is a random name and nothing more: what it stands for stays here, bound
-//! to who asked and what for, counts once, and is given up after a while.
+//! The state the client gets is a random name of the gateway's and nothing more: the call it stands
+//! for stays here, bound to who asked and what for, counts once, and is given up after a while.
 
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use gateway::{CallRequest, Done, News, Question};
-use model::{Caller, Code, Fault, SessionId, canonical};
+use model::{Caller, Code, Fault};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::limits;
-
-/// States of ours begin like this; others belong to upstreams.
-const PREFIX: &str = "toolgate-1.";
 
 /// A call being made.
 pub(crate) type Making = Pin<Box<dyn Future<Output = Result<Done, Fault>> + Send>>;
@@ -50,21 +47,26 @@ impl std::fmt::Debug for Waiting {
 
 /// What a request says about a round before it.
 pub(crate) struct Resumed {
-    state: String,
-    responses: Map<String, Value>,
+    pub(crate) state: String,
+    responses: Option<Value>,
 }
 
 impl Resumed {
-    /// Takes a state of ours, and what comes with it, out of a request.
-    pub(crate) fn take(request: &mut CallRequest) -> Option<Self> {
-        let state = request.params.get("requestState").and_then(Value::as_str)?;
-        let state = state.strip_prefix(PREFIX)?.to_owned();
-        request.params.shift_remove("requestState");
-        let responses = match request.params.shift_remove("inputResponses") {
-            Some(Value::Object(responses)) => responses,
-            _ => Map::new(),
+    /// Takes a state, and what comes with it, out of a request of a client that has `rounds`.
+    pub(crate) fn take(request: &mut CallRequest, rounds: bool) -> Option<Self> {
+        if !rounds {
+            return None;
+        }
+        let Value::String(state) = request.params.shift_remove("requestState")? else {
+            return None;
         };
-        Some(Self { state, responses })
+        Some(Self { state, responses: request.params.shift_remove("inputResponses") })
+    }
+
+    /// Puts it back, with the state that the upstream knows.
+    pub(crate) fn restore(self, request: &mut CallRequest, theirs: String) {
+        request.params.extend(self.responses.map(|given| ("inputResponses".to_owned(), given)));
+        request.params.insert("requestState".to_owned(), theirs.into());
     }
 }
 
@@ -75,6 +77,7 @@ impl Parked {
         call: UnderWay,
         caller: &Caller,
         questions: Vec<Question>,
+        state: String,
     ) -> Result<Map<String, Value>, Fault> {
         let mut requests = Map::new();
         let mut kept = Vec::new();
@@ -86,7 +89,6 @@ impl Parked {
             requests.insert(key.clone(), json!({"method": question.method, "params": params}));
             kept.push((key, question));
         }
-        let state = SessionId::random().to_string();
         let owner = owner(caller);
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = calls.values().filter(|waiting| waiting.owner == owner).count();
@@ -100,26 +102,27 @@ impl Parked {
         Ok(Map::from_iter([
             ("resultType".to_owned(), "input_required".into()),
             ("inputRequests".to_owned(), requests.into()),
-            ("requestState".to_owned(), format!("{PREFIX}{state}").into()),
+            ("requestState".to_owned(), state.into()),
         ]))
     }
 
-    /// The call that waits under this state, with its questions answered. It counts once.
+    /// The call that waits here under this state, with its questions answered. It counts once.
     pub(crate) fn resume(
         &self,
-        resumed: Resumed,
+        resumed: &mut Resumed,
         caller: &Caller,
         bound_to: &str,
-    ) -> Result<UnderWay, Fault> {
+    ) -> Option<UnderWay> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = calls.get(&resumed.state);
-        let mine = known.is_some_and(|waiting| {
+        let mine = calls.get(&resumed.state).is_some_and(|waiting| {
             waiting.owner == owner(caller) && waiting.call.bound_to == bound_to
         });
         let waiting = if mine { calls.remove(&resumed.state) } else { None };
         drop(calls);
-        let Some(Waiting { call, questions, .. }) = waiting else { return Err(unknown()) };
-        let mut responses = resumed.responses;
+        let Waiting { call, questions, .. } = waiting?;
+        let Some(Value::Object(mut responses)) = resumed.responses.take() else {
+            return Some(call);
+        };
         for (key, question) in questions {
             // Unanswered, it is dropped, and the upstream hears that nobody answers.
             if let Some(response) = responses.shift_remove(&key)
@@ -128,19 +131,13 @@ impl Parked {
                 tracing::debug!("an upstream no longer waits for its answer");
             }
         }
-        Ok(call)
+        Some(call)
     }
-}
-
-/// Who asked what: another caller, another request, another call.
-pub(crate) fn bound_to(request: &CallRequest) -> String {
-    let parts = json!([request.method.as_str(), request.name, request.args]);
-    canonical::hash(&parts)
 }
 
 /// A client that does not come back: the upstream hears that nobody answers, and the call ends.
 async fn give_up(parked: Weak<Parked>, state: String) {
-    tokio::time::sleep(limits::PARKED_TIME).await;
+    tokio::time::sleep(limits::ROUND_TIME).await;
     let Some(parked) = parked.upgrade() else { return };
     let waiting = parked.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&state);
     if let Some(Waiting { call, questions, .. }) = waiting {
@@ -155,11 +152,6 @@ async fn give_up(parked: Weak<Parked>, state: String) {
 fn owner(caller: &Caller) -> String {
     let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
     format!("{tenant}/{}", caller.principal)
-}
-
-fn unknown() -> Fault {
-    let message = "this `requestState` is unknown, used, expired or of another request; call again without it";
-    Fault::new(Code::ArgsInvalid, message)
 }
 
 #[cfg(test)]
@@ -182,15 +174,16 @@ mod tests {
     }
 
     fn parked(kept: &Arc<Parked>) -> String {
-        let told = kept.park(call("this"), &caller("ann"), Vec::new()).unwrap();
+        let state = model::SessionId::random().to_string();
+        let told = kept.park(call("this"), &caller("ann"), Vec::new(), state).unwrap();
         told["requestState"].as_str().unwrap().to_owned()
     }
 
     fn resumed(kept: &Parked, state: &str, who: &str, what: &str) -> bool {
         let mut request = CallRequest::new(caller(who), "t", Value::Null);
         request.params.insert("requestState".to_owned(), state.into());
-        let taken = Resumed::take(&mut request);
-        taken.is_some_and(|taken| kept.resume(taken, &caller(who), what).is_ok())
+        let taken = Resumed::take(&mut request, true);
+        taken.is_some_and(|mut taken| kept.resume(&mut taken, &caller(who), what).is_some())
     }
 
     /// CO-208 (stale state): it is of one caller and one request, and counts once.
@@ -201,7 +194,6 @@ mod tests {
         assert!(!resumed(&kept, &state, "bob", "this"), "another caller");
         assert!(!resumed(&kept, &state, "ann", "that"), "another request");
         assert!(!resumed(&kept, "toolgate-1.guess", "ann", "this"), "a guess");
-        assert!(!resumed(&kept, "an upstream's own", "ann", "this"), "not ours");
         assert!(resumed(&kept, &state, "ann", "this"), "the one it is for");
         assert!(!resumed(&kept, &state, "ann", "this"), "used");
     }
@@ -211,9 +203,9 @@ mod tests {
         let kept = Arc::new(Parked::default());
         let (old, young) = (parked(&kept), parked(&kept));
         tokio::task::yield_now().await;
-        tokio::time::advance(limits::PARKED_TIME / 2).await;
+        tokio::time::advance(limits::ROUND_TIME / 2).await;
         assert!(resumed(&kept, &young, "ann", "this"), "in time");
-        tokio::time::advance(limits::PARKED_TIME).await;
+        tokio::time::advance(limits::ROUND_TIME).await;
         tokio::task::yield_now().await;
         assert!(!resumed(&kept, &old, "ann", "this"), "expired");
     }
@@ -224,8 +216,8 @@ mod tests {
         for _ in 0..limits::PARKED_PER_PRINCIPAL_MAX {
             parked(&kept);
         }
-        let refused = kept.park(call("this"), &caller("ann"), Vec::new()).unwrap_err();
-        assert_eq!(refused.code, Code::RateLimited);
-        assert!(kept.park(call("this"), &caller("bob"), Vec::new()).is_ok());
+        let mine = kept.park(call("this"), &caller("ann"), Vec::new(), "a".to_owned());
+        assert_eq!(mine.unwrap_err().code, Code::RateLimited);
+        assert!(kept.park(call("this"), &caller("bob"), Vec::new(), "b".to_owned()).is_ok());
     }
 }

@@ -227,7 +227,7 @@ impl Sessions {
         let now = self.gateway.clock().now();
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if here.len() >= limits::SESSIONS_MAX {
-            here.retain(|_, known| now.since(known.last_used) < limits::SESSION_IDLE);
+            here.retain(|_, known| now.since(known.last_used) < limits::SESSION_HELD);
         }
         let known = here.entry(id.to_string()).or_insert_with(|| Here { visit, last_used: now });
         known.last_used = now;

@@ -140,6 +140,7 @@ impl Client {
             output_schema: entry.definition().get("outputSchema").cloned(),
             original_name: item.name.clone(),
             server_name: item.key.upstream.to_string(),
+            namespace: item.namespace.clone(),
             gateway: Arc::clone(&self.gateway),
             caller: self.caller.clone(),
         }
@@ -158,6 +159,8 @@ pub struct BoundTool {
     /// As its server calls it.
     pub original_name: String,
     pub server_name: String,
+    /// The family it is shown under.
+    pub namespace: String,
     gateway: Arc<Gateway>,
     caller: Caller,
 }

@@ -159,8 +159,8 @@ impl Wire for HttpWire {
     }
 
     fn revision(&self) -> Option<Revision> {
-        let open = self.open.try_lock().ok()?;
-        open.as_ref().map(|open| open.greeting.revision)
+        let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.map(|(_, revision)| revision)
     }
 
     fn recall(&self, revision: Revision) {

@@ -50,6 +50,10 @@ pub const RESUME_PAUSE_MIN: Duration = Duration::from_millis(50);
 /// How often a task is looked at, whatever its server says.
 pub const TASK_POLL_MIN: Duration = Duration::from_millis(50);
 pub const TASK_POLL_MAX: Duration = Duration::from_secs(2);
+/// How long a look at a task that waits for input waits to hear what for, and how many such tasks of
+/// one upstream are waited for at a time.
+pub const TASK_INPUT_PATIENCE: Duration = Duration::from_secs(2);
+pub const TASK_INPUTS_MAX: usize = 256;
 /// How long a call may wait for answers of its client, over all questions.
 pub const QUESTIONS_TIME: Duration = Duration::from_mins(10);
 /// Times one call may ask for more before it answers.

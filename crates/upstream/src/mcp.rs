@@ -10,7 +10,7 @@ mod visit;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use model::call::ServerLineage;
@@ -38,22 +38,25 @@ pub enum Age {
 /// One MCP server over a wire of its own.
 #[derive(Debug)]
 pub struct Mcp<W> {
-    wire: W,
+    wire: Arc<W>,
     /// Arguments that go into headers too, by tool, as last listed.
     mirrored: RwLock<BTreeMap<String, Vec<Mirrored>>>,
     /// Tools that are called as tasks or not at all, as last listed.
     only_tasks: RwLock<BTreeSet<String>>,
     /// Who it said it is when it was last asked for its tools.
     introduced: RwLock<Option<ServerLineage>>,
+    /// What tasks of 2025-11-25 wait for.
+    inputs: tasks::Inputs,
 }
 
 impl<W: Wire> Mcp<W> {
     pub(crate) fn over(wire: W) -> Self {
         Self {
-            wire,
+            wire: Arc::new(wire),
             mirrored: RwLock::default(),
             only_tasks: RwLock::default(),
             introduced: RwLock::default(),
+            inputs: tasks::Inputs::default(),
         }
     }
 
@@ -76,9 +79,12 @@ impl<W: Wire> Mcp<W> {
         if asking.params.contains_key("task") || self.is_only_a_task(permit.tool()) {
             return tasks::call(&self.wire, asking, errand).await;
         }
-        match rounds::settle(&self.wire, asking).await {
+        match rounds::settle(self.wire.as_ref(), asking).await {
             Err(fault) if tasks::stand_in(&fault, errand) => {
                 tasks::in_its_place(&self.wire, self.asking(permit, errand), errand).await
+            }
+            Ok(reply) if tasks::is_unasked(&reply, errand) => {
+                tasks::finish_unasked(&self.wire, &reply, errand).await
             }
             settled => settled,
         }
@@ -148,7 +154,7 @@ impl<W: Wire> Connector for Mcp<W> {
 
     async fn offer(&self) -> Result<Offer, Fault> {
         let greeting = self.wire.greet().await?;
-        let mut offer = offer::offer(&self.wire, &greeting).await?;
+        let mut offer = offer::offer(self.wire.as_ref(), &greeting).await?;
         *self.introduced.write().unwrap_or_else(PoisonError::into_inner) = Some(greeting.lineage());
         offer.speaks = Some(greeting.revision.as_str().to_owned());
         if !greeting.revision.is_modern() {
@@ -169,7 +175,9 @@ impl<W: Wire> Connector for Mcp<W> {
     }
 
     async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
-        if let Some(told) = tasks::ask(&self.wire, permit.method(), permit.params(), errand).await {
+        let (method, params) = (permit.method(), permit.params());
+        let bridged = tasks::ask(&self.wire, &self.inputs, method, params, errand).await;
+        if let Some(told) = bridged {
             return told;
         }
         let params = permit.params().clone();
@@ -190,7 +198,7 @@ impl<W: Wire> Connector for Mcp<W> {
             written: None,
         };
         let modern = self.wire.revision().is_some_and(Revision::is_modern);
-        let settled = rounds::settle(&self.wire, asking).await;
+        let settled = rounds::settle(self.wire.as_ref(), asking).await;
         match settled.map_err(|fault| not_there(fault, permit.method(), modern))?.value {
             Value::Object(result) => Ok(result),
             _ => Err(Fault::new(Code::UpstreamError, "the upstream's result is not an object")),
@@ -238,6 +246,7 @@ impl<W: Wire> Connector for Mcp<W> {
     }
 
     async fn close(&self) {
+        self.inputs.clear();
         self.wire.close().await;
     }
 }

@@ -271,7 +271,9 @@ impl Wire for Pipe {
     }
 
     fn revision(&self) -> Option<Revision> {
-        self.home.running().map(|open| open.greeting.revision)
+        let known = || *self.home.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.home.running().map(|open| open.greeting.revision);
+        running.or_else(|| known().map(|(revision, _)| revision))
     }
 
     async fn close(&self) {

@@ -69,7 +69,8 @@ pub(super) async fn dispatch(
     match answer {
         Ok(answer) => {
             failpoint::pass("call.answered");
-            if answer.is_interim() {
+            // A task's questions come with the look at it.
+            if answer.is_interim() || answer.rest.contains_key("inputRequests") {
                 let judge = judge(&admitted.permit);
                 let fitting = in_rounds(&judge, &answer);
                 entry.findings.extend(judge.told());

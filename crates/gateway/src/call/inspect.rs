@@ -14,6 +14,7 @@ use store::NewArtifact;
 use super::record::Entry;
 use super::{CallRequest, Via};
 use crate::gateway::Gateway;
+use crate::{rounds, tasks};
 
 /// An answer that may go out, and what was kept of it.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(super) async fn inspect(
         return Box::pin(retold(gateway, request, tool, &answer, entry)).await;
     }
     if !request.method.is_tool_call() || answer.is_interim() {
-        return Ok(pass(gateway, request, tool, answer, entry));
+        return pass(gateway, request, tool, answer, entry).await;
     }
     // Clients count on a list of content; some servers leave it out where they have none.
     if std::mem::take(&mut answer.bare) {
@@ -67,15 +68,16 @@ pub(super) async fn inspect(
 
 /// What is no tool's last word: nothing to hold it against and nothing to cut, but cleaned all the
 /// same.
-fn pass(
+async fn pass(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
     mut answer: Answer,
     entry: &mut Entry,
-) -> Inspected {
+) -> Result<Inspected, Fault> {
     entry.stage("sanitise");
-    gateway.tasks.note(&mut answer, tool, &request.caller, &entry.record.call);
+    tasks::note(gateway, request, &mut answer, tool, &entry.record.call).await;
+    rounds::seal(gateway, request, &mut answer).await?;
     let rules = Rules {
         source: &entry.provenance,
         profile: gateway.settings.output(&tool.item.key.upstream).profile,
@@ -84,7 +86,8 @@ fn pass(
     };
     let (evidence, findings) = cite::resources(gateway, tool, &answer, entry);
     let clearing = clear(answer, &rules);
-    Inspected { clearing, artifacts: Vec::new(), outcome: Outcome::Ok, evidence, findings }
+    let artifacts = Vec::new();
+    Ok(Inspected { clearing, artifacts, outcome: Outcome::Ok, evidence, findings })
 }
 
 /// What one of our own tools was asked to fetch: cut and kept like a tool's answer.

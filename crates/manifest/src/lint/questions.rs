@@ -3,7 +3,8 @@
 use model::{ApprovalMode, CapClass};
 
 use super::{Bound, Question, Remark};
-use crate::adapter::{AdapterManifest, AuthType, VERSION_DEFAULT};
+use crate::adapter::{AdapterManifest, AuthType, Protocol, VERSION_DEFAULT};
+use crate::read::PROTOCOL_VERSION_DEFAULT as TARGET;
 
 /// What the manifest as a whole must say.
 pub(super) fn whole(manifest: &AdapterManifest) -> Vec<Remark> {
@@ -20,6 +21,11 @@ pub(super) fn whole(manifest: &AdapterManifest) -> Vec<Remark> {
     ask(unowned, Question::What, "no-owner", "owner_role", "name the role that answers for it");
     let unknown = manifest.protocol_version.is_none();
     ask(unknown, Question::What, "no-protocol-version", "", "pin `protocol_version`");
+    let older = manifest.protocol == Protocol::Mcp
+        && manifest.protocol_version.as_deref().is_some_and(|version| version < TARGET);
+    let unexplained = manifest.protocol_version_reason.as_deref().is_none_or(str::is_empty);
+    let message = "say why it is spoken to in an older revision: `protocol_version_reason`";
+    ask(older && unexplained, Question::What, "old-protocol", "protocol_version", message);
     let nowhere = manifest.transport.is_none();
     ask(nowhere, Question::What, "no-transport", "", "say how it is reached: `transport`");
     let message = "say how the gate identifies itself: `auth`, with `type: none` if it does not";

@@ -65,6 +65,29 @@ fn a_complete_manifest_answers_all_five_questions() {
     assert_eq!(remarks(complete(), &tools()), []);
 }
 
+/// CO-19: 2025-11-25 unless an older one is pinned, and then with a reason.
+#[test]
+fn an_older_revision_wants_a_reason() {
+    let unpinned = manifest::from_value(complete()).unwrap();
+    assert_eq!(unpinned.protocol_version.as_deref(), Some("2025-11-25"));
+    let check = |version: &str, reason: Option<&str>, fine: bool| {
+        let pinned = with(complete(), "/protocol_version", Some(json!(version)));
+        let pinned = match reason {
+            Some(reason) => with(pinned, "/protocol_version_reason", Some(json!(reason))),
+            None => pinned,
+        };
+        let remarks = remarks(pinned, &Value::Null);
+        let told = remarks.iter().any(|remark| remark.rule == "old-protocol");
+        assert_eq!(!told, fine, "{version} {reason:?}");
+        assert_eq!(is_answered(Question::What, &remarks), fine, "{version} {reason:?}");
+    };
+    check("2025-11-25", None, true);
+    check("2026-07-28", None, true);
+    check("2025-06-18", None, false);
+    check("2024-11-05", Some(""), false);
+    check("2024-11-05", Some("the vendor ships nothing newer"), true);
+}
+
 #[test]
 fn a_gap_leaves_its_question_open() {
     let check = |pointer: &str, question: Question, rule: &str| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gateway::{CallRequest, Cleared, News, Question, Via, Watch};
+use gateway::{CallRequest, Cleared, News, Question, Via, Watch, bound_to};
 use model::{Fault, Method, SessionId};
 use protocol::Id;
 use protocol::encode;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Mcp, Outlet, not_here};
 use crate::limits;
-use crate::parked::{self, Resumed, UnderWay};
+use crate::parked::{Resumed, UnderWay};
 use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
@@ -22,7 +22,7 @@ impl Mcp {
         &self,
         id: &Id,
         visit: &Visit,
-        request: CallRequest,
+        mut request: CallRequest,
         token: Option<Value>,
         outlet: &Outlet,
     ) -> Said {
@@ -32,9 +32,15 @@ impl Mcp {
         if method != Method::CallTool && !self.gateway.passes_all() {
             return reply::error(id, visit.revision, &not_here(&method));
         }
-        let mut call = match self.begin(visit, request, token.is_some(), outlet) {
-            Ok(call) => call,
-            Err(fault) => return reply::error(id, visit.revision, &fault),
+        let mut call = match Resumed::take(&mut request, visit.client.rounds) {
+            None => self.begin(visit, request, token.is_some(), outlet),
+            Some(resumed) => {
+                let resuming = self.resume(visit, request, resumed, token.is_some(), outlet);
+                match Box::pin(resuming).await {
+                    Ok(call) => call,
+                    Err(fault) => return reply::error(id, visit.revision, &fault),
+                }
+            }
         };
         let mut desk = Desk { visit, token, outlet, asked: Vec::new(), questions: Vec::new() };
         let done = loop {
@@ -48,7 +54,7 @@ impl Mcp {
                     }
                     if !desk.questions.is_empty() {
                         let questions = std::mem::take(&mut desk.questions);
-                        return self.park(id, visit, call, questions);
+                        return Box::pin(self.park(id, visit, call, questions)).await;
                     }
                 }
                 () = outlet.cancel.cancelled(), if !call.cancel.is_cancelled() => call.cancel.cancel(),
@@ -65,38 +71,55 @@ impl Mcp {
         }
     }
 
-    /// A new call, or one that waited for this request.
     fn begin(
         &self,
         visit: &Visit,
-        mut request: CallRequest,
+        request: CallRequest,
         progress: bool,
         outlet: &Outlet,
-    ) -> Result<UnderWay, Fault> {
+    ) -> UnderWay {
         let rounds = visit.client.rounds;
-        if let Some(resumed) = Resumed::take(&mut request).filter(|_| rounds) {
-            return self.parked.resume(resumed, &visit.caller, &parked::bound_to(&request));
-        }
         // Only a call that can be put aside outlives the request it came with.
         let cancel = if rounds { CancellationToken::new() } else { outlet.cancel.clone() };
         let bound_to =
-            if rounds && can_be_asked(visit) { parked::bound_to(&request) } else { String::new() };
+            if rounds && can_be_asked(visit) { bound_to(&request) } else { String::new() };
         let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
         let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
         #[expect(clippy::large_futures, reason = "it is in the box around it")]
         let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
-        Ok(UnderWay { making, heard, cancel, bound_to })
+        UnderWay { making, heard, cancel, bound_to }
+    }
+
+    /// The call that waited here for this request; or a new one that goes on with an upstream that
+    /// waits for nobody.
+    async fn resume(
+        &self,
+        visit: &Visit,
+        mut request: CallRequest,
+        mut resumed: Resumed,
+        progress: bool,
+        outlet: &Outlet,
+    ) -> Result<UnderWay, Fault> {
+        let bound_to = bound_to(&request);
+        if let Some(call) = self.parked.resume(&mut resumed, &visit.caller, &bound_to) {
+            self.gateway.resume_round(&resumed.state, &visit.caller, &bound_to).await;
+            return Ok(call);
+        }
+        let theirs = self.gateway.open_round(&resumed.state, &request).await?;
+        resumed.restore(&mut request, theirs);
+        Ok(self.begin(visit, request, progress, outlet))
     }
 
     /// Puts the call aside and tells the client what is wanted of it first.
-    fn park(&self, id: &Id, visit: &Visit, call: UnderWay, questions: Vec<Question>) -> Said {
+    async fn park(&self, id: &Id, visit: &Visit, call: UnderWay, questions: Vec<Question>) -> Said {
         let UnderWay { making, heard, cancel, bound_to } = call;
         let going_on = tokio::spawn(making);
         let making =
             Box::pin(async move { going_on.await.unwrap_or_else(|e| Err(Fault::internal(e))) });
         let call = UnderWay { making, heard, cancel, bound_to };
-        match self.parked.park(call, &visit.caller, questions) {
+        let state = self.gateway.park_round(&visit.caller, &call.bound_to).await;
+        match self.parked.park(call, &visit.caller, questions, state) {
             Ok(wanted) => encode::result(id, visit.revision, &self.server, wanted).into(),
             Err(fault) => reply::error(id, visit.revision, &fault),
         }

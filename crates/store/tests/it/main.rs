@@ -14,4 +14,5 @@ mod open;
 mod pins;
 mod quotas;
 mod records;
+mod rounds;
 mod torn;

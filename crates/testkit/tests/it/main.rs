@@ -12,9 +12,11 @@ mod bombs;
 mod budgets;
 mod cancel;
 mod critics;
+mod crowds;
 mod envelope;
 mod faults;
 mod finding;
+mod generations;
 mod governing;
 mod hidden;
 mod idempotency;
@@ -32,6 +34,7 @@ mod resources;
 mod road;
 mod shutdown;
 mod size;
+mod streamable;
 mod suite;
 mod tasks;
 mod trace;
@@ -46,8 +49,12 @@ use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifes
 
 /// The surface of a gate, for whoever the doorkeeper lets in.
 fn mcp(world: &World, doorkeeper: auth::Doorkeeper) -> server::Mcp {
+    surface(&world.gateway, doorkeeper)
+}
+
+fn surface(gateway: &Arc<gateway::Gateway>, doorkeeper: auth::Doorkeeper) -> server::Mcp {
     server::Mcp {
-        gateway: Arc::clone(&world.gateway),
+        gateway: Arc::clone(gateway),
         doorkeeper: Arc::new(doorkeeper),
         parked: Arc::default(),
         server: Arc::new(server::ServerInfo {

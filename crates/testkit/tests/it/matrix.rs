@@ -10,6 +10,7 @@
 
 mod client;
 mod servers;
+mod words;
 
 use std::time::{Duration, Instant};
 
@@ -45,7 +46,8 @@ each_server! {
     sse_2025_11_25: Over::Sse, "2025-11-25";
 }
 
-/// CW-80, CW-81, CO-11, CO-12 (without a sandbox), CO-20, CO-21, CO-22 (towards upstreams).
+/// CW-80, CW-81, CO-11, CO-12 (without a sandbox), CO-20, CO-21, CO-22 (towards upstreams), CO-28 and
+/// CO-30 (passed on).
 async fn every_client(over: Over, server: &'static str) {
     let front = front(over, server).await;
     for revision in REVISIONS {

@@ -2,7 +2,7 @@
 
 use catalog::Query;
 use gateway::{CallRequest, Mode, Via};
-use model::{Code, Selector};
+use model::{Answer, Code, Selector};
 use serde_json::{Value, json};
 use toolgate_testkit::{Recorder, Script, TestGateway, World, tool};
 
@@ -34,6 +34,43 @@ async fn native_mode_lists_every_tool_whole() {
     let menu = world.gateway.menu(&World::ann());
     assert_eq!(names(menu.get()), ["mcp__a__shelf_get", "mcp__b__attic_get"]);
     assert_eq!(menu.get()[0]["inputSchema"]["required"], json!(["number"]));
+}
+
+/// CO-24: what a tool declares is listed and held to, what it answers and whether that is an error is
+/// what its caller reads.
+#[tokio::test]
+async fn schemas_content_and_the_error_flag_are_the_surface_of_a_tool() {
+    let input = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let output =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let counted = |value: Value| Script::Answer(Answer::structured(value));
+    let whole = |name: &str| tool(name, json!({"inputSchema": input, "outputSchema": output}));
+    let recorder = Recorder::new()
+        .tool(whole("good"), counted(json!({"n": 1})))
+        .tool(tool("plain", json!({"inputSchema": input})), Script::Answer(Answer::text("hi")))
+        .tool(whole("sorry"), Script::Answer(Answer::error("the shelf is empty")));
+    let gate = TestGateway::new().upstream("it", recorder.clone());
+    let world = gate.settings(|settings| settings.mode = Mode::Native).start().await;
+    let menu = world.gateway.menu(&World::ann());
+    for listed in menu.get() {
+        assert_eq!(listed["inputSchema"], input, "{listed}");
+        let declared = listed.get("outputSchema");
+        assert_eq!(declared, (listed["name"] != "plain").then_some(&output), "{listed}");
+    }
+    let check = async |name: &str, args: Value, wanted: Option<Code>, is_error: bool| {
+        let done = world.call(name, args).await;
+        assert_eq!((code(&done), done.cleared.get().is_error), (wanted, is_error), "{name}");
+        done.cleared.get().clone()
+    };
+    let good = check("good", json!({"n": 1}), None, false).await;
+    assert_eq!((good.structured, good.content.len()), (Some(json!({"n": 1})), 1));
+    let plain = check("plain", json!({}), None, false).await;
+    assert_eq!((plain.structured.as_ref(), plain.full_text().as_str()), (None, "hi"));
+    let sorry = check("sorry", json!({}), None, true).await;
+    assert_eq!(sorry.full_text(), "the shelf is empty");
+    let before = recorder.count();
+    check("good", json!({"n": "one"}), Some(Code::ArgsInvalid), true).await;
+    assert_eq!(recorder.count(), before);
 }
 
 /// CW-67, CW-69, CW-70, CW-71: names at once, schemas on demand.

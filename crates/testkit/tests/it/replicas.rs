@@ -1,15 +1,22 @@
 //! Two gates on one database: what one claims, asks and records, the other knows.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gateway::{CallRequest, Gateway, Parts, Watch};
-use model::{Answer, Clock, Principal, Secret, UpstreamName};
-use policy::Rules;
-use serde_json::json;
+use async_trait::async_trait;
+use gateway::{CallRequest, Gateway, Mode, Parts, Watch};
+use model::{Answer, Clock, Code, Fault, Method, Principal, Secret, TaskVerb, UpstreamName};
+use policy::{Permit, Rules};
+use serde_json::{Map, Value, json};
 use store::{Config, Store};
-use toolgate_testkit::{Recorder, Script, capability, manifest};
-use upstream::{Member, Upstreams};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio_util::sync::CancellationToken;
+use toolgate_testkit::{Asker, Recorder, Script, capability, manifest, tool};
+use upstream::{Connector, Errand, Member, Upstreams};
+
+use crate::{code, open_door, surface};
 
 /// On PostgreSQL where there is one; else two stores on one file stand in for it.
 async fn config(home: &tempfile::TempDir) -> Config {
@@ -23,17 +30,26 @@ async fn config(home: &tempfile::TempDir) -> Config {
 }
 
 async fn replica(config: &Config, recorder: &Recorder) -> Arc<Gateway> {
-    let name = UpstreamName::from_string("ledger");
     let pay = json!({"class": "act", "idempotency": {"required": true}});
     let contract = manifest::from_value(manifest([capability("ledger.pay", "pay", pay)])).unwrap();
+    gate(config, Arc::new(recorder.clone()), Some(contract)).await
+}
+
+async fn gate(
+    config: &Config,
+    upstream: Arc<dyn Connector>,
+    contract: Option<manifest::AdapterManifest>,
+) -> Arc<Gateway> {
+    let name = UpstreamName::from_string("ledger");
     let settings = gateway::Settings {
         in_flight_wait: Duration::from_secs(30),
+        mode: Mode::Native,
         ..gateway::Settings::default()
     };
     let gateway = Gateway::new(Parts {
-        upstreams: Upstreams::new([(name.clone(), Member::new(Arc::new(recorder.clone())))]),
-        manifests: [(name, Arc::new(contract))].into(),
-        namespaces: std::collections::BTreeMap::default(),
+        upstreams: Upstreams::new([(name.clone(), Member::new(upstream))]),
+        manifests: contract.map(|contract| (name, Arc::new(contract))).into_iter().collect(),
+        namespaces: BTreeMap::default(),
         naming: catalog::Naming::Auto,
         rules: Rules::permit_all(),
         store: Store::open(config, Clock::System).await.unwrap(),
@@ -73,4 +89,155 @@ async fn two_hundred_calls_with_twenty_keys_have_twenty_effects() {
     }
     let store = Store::open(&config, Clock::System).await.unwrap();
     assert_eq!(store.verify_chain().await.unwrap().damage, None);
+}
+
+/// An upstream of 2026-07-28: it remembers nothing between rounds, and its jobs become tasks.
+#[derive(Debug, Default)]
+struct Stateless {
+    effects: AtomicUsize,
+}
+
+#[async_trait]
+impl Connector for Stateless {
+    fn protocol(&self) -> &'static str {
+        "custom"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![tool("ask", json!({})), tool("dig", json!({}))])
+    }
+
+    async fn call(&self, permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+        if permit.tool() == "dig" {
+            let begun = json!({"resultType": "task", "taskId": "t1", "status": "working"});
+            return Ok(Answer::read(begun).unwrap());
+        }
+        let params = permit.params();
+        if params.get("requestState").is_some_and(|state| state == "their own")
+            && params.get("inputResponses").is_some()
+        {
+            self.effects.fetch_add(1, Ordering::SeqCst);
+            return Ok(Answer::text("done"));
+        }
+        let question = json!({"method": "elicitation/create", "params": elicitation()});
+        let asked = json!({"resultType": "input_required", "inputRequests": {"q": question}, "requestState": "their own"});
+        Ok(Answer::read(asked).unwrap())
+    }
+
+    async fn ask(&self, _permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        Ok(json!({"taskId": "t1", "status": "working"}).as_object().cloned().unwrap())
+    }
+}
+
+fn elicitation() -> Value {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    json!({"message": "Where?", "requestedSchema": schema})
+}
+
+/// One request of a 2026-07-28 client, which stands for itself, and its answer.
+async fn say(mcp: &server::Mcp, round: Value) -> Value {
+    let able = json!({"elicitation": {}});
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": able,
+    });
+    let mut params = json!({"name": "ask", "arguments": {}, "_meta": meta});
+    params.as_object_mut().unwrap().extend(round.as_object().cloned().unwrap());
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let ((mut input, theirs), (output, answers)) =
+        (tokio::io::duplex(1 << 16), tokio::io::duplex(1 << 16));
+    let stop = CancellationToken::new();
+    let serving = tokio::spawn(server::stdio::serve(mcp.clone(), theirs, answers, stop));
+    input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    let line = BufReader::new(output).lines().next_line().await.unwrap().unwrap();
+    drop(input);
+    serving.await.unwrap();
+    serde_json::from_str(&line).unwrap()
+}
+
+fn answered(key: &str, state: &Value) -> Value {
+    let accepted = json!({"action": "accept", "content": {"city": "Oslo"}});
+    json!({"inputResponses": {key: accepted}, "requestState": state})
+}
+
+/// CO-184, CO-208: where the upstream waits for nobody, any gate goes on, for whom and what it was
+/// asked, once. Its own state never leaves the gate.
+#[tokio::test]
+async fn any_gate_goes_on_with_an_upstream_that_remembers_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let config = config(&home).await;
+    let upstream = Arc::new(Stateless::default());
+    let connector = || Arc::clone(&upstream) as Arc<dyn Connector>;
+    let gates = [gate(&config, connector(), None).await, gate(&config, connector(), None).await];
+    let [one, other] = gates.each_ref().map(|gate| surface(gate, open_door()));
+    let asked = say(&one, json!({})).await;
+    let state = &asked["result"]["requestState"];
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert!(!asked.to_string().contains("their own"), "{asked}");
+    let forged = say(&other, answered("q", &json!("their own"))).await;
+    assert_eq!(forged["error"]["code"], -32602, "{forged}");
+    let mut elsewhere = answered("q", state);
+    elsewhere["arguments"] = json!({"another": "request"});
+    assert_eq!(say(&other, elsewhere).await["error"]["code"], -32602);
+    let done = say(&other, answered("q", state)).await;
+    assert_eq!(done["result"]["content"][0]["text"], "done", "{done}");
+    for gate in [&one, &other] {
+        assert_eq!(say(gate, answered("q", state)).await["error"]["code"], -32602);
+    }
+    assert_eq!(upstream.effects.load(Ordering::SeqCst), 1);
+    for gate in gates {
+        gate.close(Duration::from_secs(5)).await;
+    }
+}
+
+/// Where the upstream waits on a connection, only the gate that holds it can go on. Another says so,
+/// in a word of its own, and sends nothing.
+#[tokio::test]
+async fn a_gate_that_does_not_hold_the_call_says_so_and_does_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let config = config(&home).await;
+    let askers = [(); 2].map(|()| Asker::new(vec![("elicitation/create", elicitation())]));
+    let gates = [
+        gate(&config, Arc::new(askers[0].clone()), None).await,
+        gate(&config, Arc::new(askers[1].clone()), None).await,
+    ];
+    let [one, other] = gates.each_ref().map(|gate| surface(gate, open_door()));
+    let asked = say(&one, json!({})).await;
+    let state = &asked["result"]["requestState"];
+    let unknown = say(&other, answered("question-1", &json!("toolgate-1.guess"))).await;
+    assert_eq!(unknown["error"]["data"]["error"], "ARGS_INVALID", "{unknown}");
+    let lost = say(&other, answered("question-1", state)).await;
+    assert_eq!(lost["error"]["data"]["error"], "ROUND_LOST", "{lost}");
+    let message = lost["error"]["message"].as_str().unwrap();
+    assert!(message.contains("call again without `requestState`"), "{message}");
+    assert!(askers[1].heard().is_empty());
+    let done = say(&one, answered("question-1", state)).await;
+    assert_eq!(done["result"]["content"][0]["text"], "asked", "{done}");
+    assert_eq!(askers[0].heard().len(), 1);
+    for gate in gates {
+        gate.close(Duration::from_secs(5)).await;
+    }
+}
+
+/// CO-182: a task is its owner's on every gate, and nobody else's.
+#[tokio::test]
+async fn a_task_begun_at_one_gate_is_known_at_another_to_its_owner_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let config = config(&home).await;
+    let upstream = Arc::new(Stateless::default());
+    let connector = || Arc::clone(&upstream) as Arc<dyn Connector>;
+    let gates = [gate(&config, connector(), None).await, gate(&config, connector(), None).await];
+    let send = async |gate: &Gateway, who: &str, method: Method, name: &str| {
+        let caller = model::Caller::new(Principal::user(who));
+        let request = CallRequest { method, ..CallRequest::new(caller, name, json!({})) };
+        Box::pin(gate.call(request, Watch::default())).await
+    };
+    assert_eq!(code(&send(&gates[0], "ann", Method::CallTool, "dig").await), None);
+    let get = Method::Task(TaskVerb::Get);
+    let foreign = send(&gates[1], "eve", get.clone(), "t1").await;
+    assert_eq!(code(&foreign), Some(Code::TaskNotFound));
+    assert_eq!(code(&send(&gates[1], "ann", get, "t1").await), None);
+    for gate in gates {
+        gate.close(Duration::from_secs(5)).await;
+    }
 }

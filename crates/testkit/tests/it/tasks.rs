@@ -136,6 +136,42 @@ async fn a_task_that_is_not_ones_own_is_unknown() {
     assert_eq!(code(&world.send(request).await), Some(Code::TaskNotFound));
 }
 
+/// CO-182, CO-187: the next run of the gate knows whose a task is, and how it ended.
+#[tokio::test]
+async fn a_task_outlives_the_gate_that_began_it() {
+    let world = digging([]).await;
+    let begun = world.last_record().await.call;
+    let says = [state("working"), state("cancelled")];
+    let world = world.restart(TestGateway::new().upstream("mine", Worker::saying(says))).await;
+    let eve = model::Caller::new(model::Principal::user("eve"));
+    let foreign = CallRequest::new(eve.clone(), "t1", Value::Null);
+    let foreign = CallRequest { method: Method::Task(TaskVerb::Get), ..foreign };
+    assert_eq!(code(&world.send(foreign).await), Some(Code::TaskNotFound));
+    assert_eq!(status(&ask(&world, TaskVerb::Get).await), "working");
+    assert_eq!(world.last_record().await.call.parent_call_id, Some(begun.call_id));
+    assert_eq!(status(&ask(&world, TaskVerb::Cancel).await), "cancelled");
+    let late = json!({"taskId": "t1", "status": "completed", "result": {"content": []}});
+    let worker = Worker::saying([late.clone(), late]);
+    let world = world.restart(TestGateway::new().upstream("mine", worker)).await;
+    assert_eq!(status(&ask(&world, TaskVerb::Get).await), "cancelled");
+    let client = Arc::default();
+    assert_eq!(world.gateway.tasks_of(&World::ann(), &client).await.len(), 1);
+    assert!(world.gateway.tasks_of(&eve, &client).await.is_empty());
+}
+
+/// Names of tasks are their upstreams' own, and two may choose the same.
+#[tokio::test]
+async fn two_callers_may_have_tasks_of_one_name() {
+    let world = digging([state("working"), state("working")]).await;
+    let bob = || model::Caller::new(model::Principal::user("bob"));
+    let begun = world.send(CallRequest::new(bob(), "dig", json!({}))).await;
+    assert_eq!(code(&begun), None);
+    let his = CallRequest::new(bob(), "t1", Value::Null);
+    let his = CallRequest { method: Method::Task(TaskVerb::Get), ..his };
+    assert_eq!(code(&world.send(his).await), None);
+    assert_eq!(code(&ask(&world, TaskVerb::Get).await), None);
+}
+
 /// A poll that gets no answer ends in time, and the task is still there for the next.
 #[tokio::test(start_paused = true)]
 async fn a_poll_has_its_time() {

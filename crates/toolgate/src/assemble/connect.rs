@@ -11,7 +11,7 @@ use serde_json::Value;
 use upstream::cassette::Cassette;
 use upstream::demo::Demo;
 use upstream::http::{Http, Road};
-use upstream::mcp::Age;
+use upstream::mcp::{Age, Revision};
 use upstream::openapi::OpenApi;
 use upstream::stdio::{self, Guard, Stdio};
 use upstream::stub::Stub;
@@ -88,7 +88,7 @@ fn shared(upstream: &Upstream, world: &World<'_>) -> Result<Arc<dyn Connector>, 
 
 fn connector(upstream: &Upstream, world: &World<'_>) -> Result<Arc<dyn Connector>, CliError> {
     let World { data, guard, egress } = *world;
-    let age = age(upstream.protocol);
+    let age = pinned(upstream.protocol, manifest(upstream)?.as_ref());
     Ok(match &upstream.target {
         Target::Demo => {
             let file = data.map(|data| data.join(DEMO_FILE));
@@ -131,8 +131,18 @@ fn connector(upstream: &Upstream, world: &World<'_>) -> Result<Arc<dyn Connector
     })
 }
 
+/// As configured; else as its manifest pins it, where that is older than what is aimed for. A newer
+/// server is spoken to as it answers, and bridged.
+fn pinned(protocol: Protocol, manifest: Option<&AdapterManifest>) -> Age {
+    let age = age(protocol);
+    let pin = manifest.and_then(|manifest| manifest.protocol_version.as_deref()?.parse().ok());
+    match pin.filter(|_| age == Age::Auto) {
+        Some(older) if older < Revision::NEWEST_LEGACY => Age::Pinned(older),
+        _ => age,
+    }
+}
+
 fn age(protocol: Protocol) -> Age {
-    use upstream::mcp::Revision;
     match protocol {
         Protocol::Auto => Age::Auto,
         Protocol::V2024_11_05 => Age::Pinned(Revision::V2024_11_05),
@@ -169,4 +179,29 @@ fn credentials(headers: &BTreeMap<String, Secret>) -> Result<Credentials, CliErr
 
 fn wrong(message: String) -> CliError {
     CliError::new(Exit::Config, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// CO-19: a deployment that pins an older revision is spoken to in that one.
+    #[test]
+    fn a_manifest_pins_an_older_revision() {
+        let check = |configured: Protocol, version: Option<&str>, wanted: Age| {
+            let manifest = json!({
+                "adapter_id": "a", "name": "a", "owner_role": "ops", "protocol": "mcp",
+                "capabilities": [], "protocol_version": version,
+            });
+            let manifest = manifest::from_value(manifest).unwrap();
+            assert_eq!(pinned(configured, Some(&manifest)), wanted, "{configured:?} {version:?}");
+        };
+        check(Protocol::Auto, None, Age::Auto);
+        check(Protocol::Auto, Some("2025-11-25"), Age::Auto);
+        check(Protocol::Auto, Some("2024-11-05"), Age::Pinned(Revision::V2024_11_05));
+        let newest = Age::Pinned(Revision::V2026_07_28);
+        check(Protocol::V2026_07_28, Some("2024-11-05"), newest);
+        assert_eq!(pinned(Protocol::Auto, None), Age::Auto);
+    }
 }

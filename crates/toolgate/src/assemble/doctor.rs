@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::sources;
 use crate::cli::error::CliError;
-use crate::config::{Config, Transport};
+use crate::config::{Config, Target, Text, Transport};
 
 /// What one upstream did.
 #[derive(Debug, Serialize)]
@@ -15,6 +15,8 @@ pub(crate) struct Finding {
     pub(crate) upstream: UpstreamName,
     pub(crate) kind: &'static str,
     pub(crate) well: bool,
+    /// The command that is started, word for word as the file has it, where one is.
+    pub(crate) runs: Option<String>,
     /// The MCP revision spoken, where one is.
     pub(crate) speaks: Option<String>,
     pub(crate) tools: usize,
@@ -39,6 +41,7 @@ pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
         findings.push(Finding {
             kind: config.upstreams.get(&name).map_or("", |upstream| upstream.target.kind()),
             well: list.is_ok(),
+            runs: config.upstreams.get(&name).and_then(|upstream| command(&upstream.target)),
             speaks: connector.and_then(|connector| connector.speaks()),
             tools: list.as_ref().map_or(0, |offer| offer.tools.len()),
             took_ms,
@@ -52,4 +55,36 @@ pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
     }
     findings.sort_by(|one, other| one.upstream.cmp(&other.upstream));
     Ok(findings)
+}
+
+/// As a shell would be told it. Values of the environment stay the names they have in the file.
+fn command(target: &Target) -> Option<String> {
+    let Target::Stdio { command, args, .. } = target else { return None };
+    let words = std::iter::once(command.shown()).chain(args.iter().map(Text::shown));
+    Some(words.map(quoted).collect::<Vec<_>>().join(" "))
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%${}".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    let printable: String = word.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("'{}'", printable.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_shown_as_a_shell_takes_them() {
+        let check = |word: &str, wanted: &str| assert_eq!(quoted(word), wanted);
+        check("npx", "npx");
+        check("${TOKEN}", "${TOKEN}");
+        check("a b", "'a b'");
+        check("it's", r"'it'\''s'");
+        check("", "''");
+        check("a\u{1b}[2Jb", "'a [2Jb'");
+    }
 }

@@ -60,12 +60,15 @@ fn checklist(context: &Context, points: &[Point]) -> Result<(), CliError> {
 }
 
 fn show(context: &Context, finding: &Finding) -> Result<(), CliError> {
-    let Finding { upstream, kind, tools, speaks, problem, said, .. } = finding;
+    let Finding { upstream, kind, tools, speaks, problem, said, runs, .. } = finding;
     let spoken = speaks.as_ref().map(|revision| format!(", MCP {revision}")).unwrap_or_default();
     let line = match problem {
         None => format!("well  {upstream} ({kind}{spoken}): {tools} tools"),
         Some(problem) => format!("ill   {upstream} ({kind}{spoken}): {problem}"),
     };
     context.out.line(&line)?;
+    if let Some(command) = runs {
+        context.out.line(&format!("      $ {command}"))?;
+    }
     said.iter().try_for_each(|line| context.out.line(&format!("        {line}")))
 }

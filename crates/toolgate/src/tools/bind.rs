@@ -18,6 +18,9 @@ use upstream::{Connector, Errand, Member, Upstreams};
 
 use super::{Client, ToolError};
 
+/// The family of every tool of a bound server, whatever its name or its manifest says (C2).
+const NAMESPACE: &str = "mcp";
+
 /// A live connection to a server. It is used as it is: nothing is opened and nothing closed.
 #[async_trait]
 pub trait Connection: Send + Sync {
@@ -54,7 +57,8 @@ impl Server {
     pub fn declared(self, manifest: &Value) -> Result<Self, ToolError> {
         let read = manifest::from_value(manifest.clone());
         let read = read.map_err(|error| Fault::new(Code::ArgsInvalid, error.to_string()))?;
-        Ok(Self { manifest: Some(Arc::new(read)), ..self })
+        let manifest = AdapterManifest { domain: None, ..read };
+        Ok(Self { manifest: Some(Arc::new(manifest)), ..self })
     }
 }
 
@@ -72,7 +76,7 @@ impl Client {
                 .into_iter()
                 .map(|manifest| (name.clone(), manifest))
                 .collect(),
-            namespaces: BTreeMap::new(),
+            namespaces: BTreeMap::from([(name.clone(), NAMESPACE.to_owned())]),
             naming: Naming::Auto,
             rules: Rules::permit_all(),
             store,

@@ -164,6 +164,26 @@ async fn a_session_at_hand_is_bound_as_it_is() {
     client.close().await;
 }
 
+/// SG-11: the family of what is bound is `mcp`, whatever name or manifest say; what is configured has
+/// the family its name tells (C2).
+#[tokio::test]
+async fn what_is_bound_is_of_the_family_mcp() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, server) = shelf();
+    let client = Client::bind(server, &[], home.path()).await.unwrap();
+    assert_eq!(client.tools(&Filter::default())[0].namespace, "mcp");
+    client.close().await;
+    let named = SERVER.replace(r#""name":"greet""#, r#""name":"files.read""#);
+    let launch = Launch { args: vec!["-c".to_owned(), named], ..Launch::new("sh") };
+    let home = tempfile::tempdir().unwrap();
+    let client = Client::bind(Server::launch("sh", launch), &[], home.path()).await.unwrap();
+    assert_eq!(client.tools(&Filter::default())[0].namespace, "mcp");
+    client.close().await;
+    let (client, _home) = self::client(json!([{"name": "files.read"}])).await;
+    assert_eq!(client.tools(&Filter::default())[0].namespace, "files");
+    client.close().await;
+}
+
 /// SG-5, SG-15, SG-17, SG-18: what a tool requires is written down by its name, the grants of the
 /// binding answer for it, and others may be given for one call.
 #[tokio::test]

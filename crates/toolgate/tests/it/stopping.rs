@@ -1,9 +1,10 @@
 //! Ends and disturbances: signals, second instances, taken ports, lost clients, garbage.
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::Ran;
-use crate::gate::Home;
+use crate::gate::{Home, PATIENCE};
 use crate::peer::{Over, Peer};
 use crate::web;
 
@@ -119,6 +120,50 @@ async fn garbage_over_http_gets_a_status_and_an_error() {
     let base = url.strip_suffix("/mcp").unwrap();
     let sent = web::send(http::Method::GET, &format!("{base}/healthz"), &[], String::new()).await;
     assert_eq!(web::read(sent).await.body, "ok\n");
+}
+
+/// Standard output carries the protocol and nothing else, however talkative the gate, its upstreams
+/// and its client are; what is logged goes to standard error.
+#[tokio::test]
+async fn every_byte_on_standard_output_is_json_rpc() {
+    let home = Home::new();
+    let noisy = r#"echo "banner on stdout"; echo "noise on stderr" >&2; while read -r l; do echo '{"log": true}'; done"#;
+    let noisy = json!({"command": "sh", "args": ["-c", noisy]});
+    let yaml =
+        format!("log: trace\nmode: native\nupstreams: {{demo: {{type: demo}}, noisy: {noisy}}}\n");
+    home.write("gate.yaml", &yaml);
+    let mut gate = home.start(&["serve", "--config", "gate.yaml"]);
+    let (mut stdin, mut stdout) = (gate.stdin(), gate.stdout());
+    let hello = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let slow = json!({"name": "reports_build_annual", "_meta": {"progressToken": 1},
+        "arguments": {"year": 2026, "steps": 3, "step_ms": 1}});
+    let said = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string(),
+        "garbage".to_owned(),
+        "\u{0}".to_owned(),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "no/such"}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": slow}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "none"}})
+            .to_string(),
+    ];
+    stdin.write_all(said.map(|line| line + "\n").concat().as_bytes()).await.unwrap();
+    drop(stdin);
+    let mut heard = Vec::new();
+    let reading = tokio::time::timeout(PATIENCE, stdout.read_to_end(&mut heard));
+    reading.await.unwrap().unwrap();
+    assert!(gate.end().await.success(), "{}", home.stderr());
+    assert_eq!(heard.last(), Some(&b'\n'));
+    let text = String::from_utf8(heard).unwrap();
+    let mut answered = Vec::new();
+    for line in text.trim_end_matches('\n').split('\n') {
+        let message: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        answered.extend(message["id"].as_u64());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, [1, 2, 3, 4, 5], "{text}");
+    assert!(!home.stderr().is_empty(), "the log is elsewhere");
 }
 
 /// A client that closes its pipe ends the gate, once its calls are through.

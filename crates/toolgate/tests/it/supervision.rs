@@ -161,6 +161,7 @@ fn the_doctor_shows_what_each_upstream_says() {
     let well = home(&json!({}), "").run(&["doctor"]);
     assert_eq!(well.code, 0, "{}", well.stderr);
     assert!(well.stdout.contains("well  one (stdio, MCP 2025-11-25): 1 tools"), "{}", well.stdout);
+    assert!(well.stdout.contains("      $ sh server.sh one\n"), "{}", well.stdout);
     assert!(well.stdout.contains("server one is starting"), "{}", well.stdout);
     let secret = json!({"API_KEY": "hunter2-hunter2-hunter2"});
     let args = json!(["-c", "echo no database at $API_KEY >&2; exit 7"]);

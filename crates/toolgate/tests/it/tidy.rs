@@ -1,6 +1,7 @@
 //! The habits of the house as tests: who leans on whom, what every file has, what no file holds,
 //! and that the manual leaves nothing out.
 
+mod bounds;
 mod complete;
 mod layers;
 

@@ -2,16 +2,20 @@
 //! asks for a task, and the extension of 2026-07-28, where the server decides. Each side gets its own,
 //! and a client that follows none gets the answer once it is there.
 
-use std::time::Duration;
+mod follow;
+mod inputs;
+
+use std::sync::Arc;
 
 use model::{Client, Code, Fault, Method, TaskVerb};
-use protocol::{Revision, RpcError, jsonrpc, peer};
+use protocol::jsonrpc;
 use serde_json::{Map, Value, json};
 
+use self::follow::follow;
+pub(super) use self::inputs::Inputs;
 use super::rounds;
 use super::wire::{Asking, Reply, Wire};
 use crate::errand::Errand;
-use crate::limits;
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -19,29 +23,29 @@ const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// Makes a call that is to become a task: its client asked for one, or its server of 2025-11-25 makes
 /// it no other way.
 pub(super) async fn call(
-    wire: &impl Wire,
+    wire: &Arc<impl Wire>,
     mut asking: Asking<'_>,
     errand: &Errand,
 ) -> Result<Reply, Fault> {
     let wanted = asking.params.contains_key("task");
-    if !is_modern(wire) {
+    if !is_modern(wire.as_ref()).await? {
         asking.params.entry("task").or_insert_with(|| json!({}));
-        let reply = rounds::settle(wire, asking).await?;
+        let reply = rounds::settle(wire.as_ref(), asking).await?;
         return match legacy_task(&reply.value) {
             Some(task) if errand.client.rounds && follows(&errand.client) => {
                 Ok(reply_of(as_modern(task)))
             }
-            Some(task) if !wanted => result_of_legacy(wire, task, errand).await,
+            Some(task) if !wanted => follow::to_its_end(wire, task, errand).await,
             _ => Ok(reply),
         };
     }
     // Here the server decides, and the word has no meaning.
     asking.params.shift_remove("task");
     if errand.client.rounds {
-        return rounds::settle(wire, asking).await;
+        return rounds::settle(wire.as_ref(), asking).await;
     }
     let able = declaring(errand);
-    let reply = rounds::settle(wire, Asking { errand: Some(&able), ..asking }).await?;
+    let reply = rounds::settle(wire.as_ref(), Asking { errand: Some(&able), ..asking }).await?;
     Ok(match modern_task(&reply.value) {
         Some(task) => reply_of(Map::from_iter([("task".to_owned(), as_legacy(task).into())])),
         None => reply,
@@ -56,60 +60,87 @@ pub(super) fn stand_in(fault: &Fault, errand: &Errand) -> bool {
 
 /// Makes the call as a task, follows that in the client's place, and gives its result.
 pub(super) async fn in_its_place(
-    wire: &impl Wire,
+    wire: &Arc<impl Wire>,
     asking: Asking<'_>,
     errand: &Errand,
 ) -> Result<Reply, Fault> {
     let able = declaring(errand);
-    let reply = rounds::settle(wire, Asking { errand: Some(&able), ..asking }).await?;
+    let reply = rounds::settle(wire.as_ref(), Asking { errand: Some(&able), ..asking }).await?;
+    finish_unasked(wire, &reply, &able).await
+}
+
+/// Whether a server of 2026-07-28 made a task for a client from before, which asked for none. It may
+/// do so where that client declares the extension: truthfully passed on, and of no meaning to it.
+pub(super) fn is_unasked(reply: &Reply, errand: &Errand) -> bool {
+    !errand.client.rounds && modern_task(&reply.value).is_some()
+}
+
+/// Follows such a task in the client's place, and gives its result.
+pub(super) async fn finish_unasked(
+    wire: &Arc<impl Wire>,
+    reply: &Reply,
+    errand: &Errand,
+) -> Result<Reply, Fault> {
     match modern_task(&reply.value) {
-        Some(task) => finish(wire, task, &able).await.map(reply_of),
-        None => Ok(reply),
+        Some(task) => follow::for_client(wire, task, &declaring(errand)).await.map(reply_of),
+        None => Ok(reply.clone()),
     }
 }
 
 /// Does something about a task for a client of the other design; none where both have the same.
 pub(super) async fn ask(
-    wire: &impl Wire,
+    wire: &Arc<impl Wire>,
+    inputs: &Inputs,
     method: &Method,
     params: &Map<String, Value>,
     errand: &Errand,
 ) -> Option<Result<Map<String, Value>, Fault>> {
     let Method::Task(verb) = method else { return None };
-    let id = params.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
-    match (errand.client.rounds, is_modern(wire)) {
-        (true, false) => Some(for_modern(wire, *verb, &id, errand).await),
-        (false, true) => Some(for_legacy(wire, *verb, &id, &declaring(errand)).await),
+    let modern = match is_modern(wire.as_ref()).await {
+        Ok(modern) => modern,
+        Err(fault) => return Some(Err(fault)),
+    };
+    let id = params.get("taskId").and_then(Value::as_str).unwrap_or_default();
+    match (errand.client.rounds, modern) {
+        (true, false) => Some(match verb {
+            TaskVerb::Update => inputs.give(id, params),
+            verb => for_modern(wire, inputs, *verb, id, errand).await,
+        }),
+        (false, true) => Some(for_legacy(wire.as_ref(), *verb, id, &declaring(errand)).await),
         _ => None,
     }
 }
 
 /// A client of 2026-07-28 asks a server of 2025-11-25.
 async fn for_modern(
-    wire: &impl Wire,
+    wire: &Arc<impl Wire>,
+    inputs: &Inputs,
     verb: TaskVerb,
     id: &str,
     errand: &Errand,
 ) -> Result<Map<String, Value>, Fault> {
-    match verb {
-        TaskVerb::Get | TaskVerb::Result => {
-            let task = about(wire, "tasks/get", id, errand).await?;
-            let mut told = as_modern(&task);
-            told.insert("resultType".to_owned(), "complete".into());
-            if matches!(status(&task), "completed" | "failed") {
-                match about(wire, "tasks/result", id, errand).await {
-                    Ok(result) => drop(told.insert("result".to_owned(), result.into())),
-                    Err(fault) => drop(told.insert("error".to_owned(), error_of(fault)?)),
-                }
-            }
-            Ok(told)
-        }
-        TaskVerb::Cancel => about(wire, "tasks/cancel", id, errand).await.map(|_task| Map::new()),
-        TaskVerb::Update => {
-            let message = "the upstream asks for what its tasks need while it is waited for";
-            Err(Fault::new(Code::UpstreamError, message))
-        }
+    if verb == TaskVerb::Cancel {
+        inputs.forget(id);
+        return about(wire.as_ref(), "tasks/cancel", id, errand).await.map(|_task| Map::new());
     }
+    let task = about(wire.as_ref(), "tasks/get", id, errand).await?;
+    let mut told = as_modern(&task);
+    told.insert("resultType".to_owned(), "complete".into());
+    match status(&task) {
+        "completed" | "failed" => {
+            inputs.forget(id);
+            match about(wire.as_ref(), "tasks/result", id, errand).await {
+                Ok(result) => drop(told.insert("result".to_owned(), result.into())),
+                Err(fault) => drop(told.insert("error".to_owned(), error_of(fault)?)),
+            }
+        }
+        "input_required" => {
+            let asked = inputs.asked(wire, id, errand).await?;
+            told.insert("inputRequests".to_owned(), asked.into());
+        }
+        _ => {}
+    }
+    Ok(told)
 }
 
 /// A client of 2025-11-25 asks a server of 2026-07-28.
@@ -125,7 +156,7 @@ async fn for_legacy(
         }
         TaskVerb::Result => {
             let task = about(wire, "tasks/get", id, errand).await?;
-            let mut result = finish(wire, &task, errand).await?;
+            let mut result = follow(wire, &task, errand).await?;
             let meta = result.entry("_meta").or_insert_with(|| json!({}));
             if let Some(meta) = meta.as_object_mut() {
                 meta.insert(RELATED.to_owned(), json!({"taskId": id}));
@@ -137,69 +168,6 @@ async fn for_legacy(
             about(wire, "tasks/get", id, errand).await.map(|task| as_legacy(&task))
         }
     }
-}
-
-/// Follows a task of 2026-07-28 to its end, answering what it asks on the way.
-async fn finish(
-    wire: &impl Wire,
-    task: &Map<String, Value>,
-    errand: &Errand,
-) -> Result<Map<String, Value>, Fault> {
-    let id = task.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut task = task.clone();
-    loop {
-        match status(&task) {
-            "completed" | "failed" => return outcome(task),
-            "cancelled" => {
-                return Err(Fault::new(Code::UpstreamError, "the upstream cancelled the task"));
-            }
-            "input_required" => {
-                let responses = answers(errand, task.get("inputRequests")).await?;
-                let params = Map::from_iter([
-                    ("taskId".to_owned(), id.clone().into()),
-                    ("inputResponses".to_owned(), responses.into()),
-                ]);
-                wire.ask(&asking("tasks/update", &id, params, errand)).await?;
-            }
-            _ => {}
-        }
-        tokio::time::sleep(poll_interval(&task)).await;
-        task = about(wire, "tasks/get", &id, errand).await?;
-    }
-}
-
-/// A server of 2025-11-25 lets its client wait for the result, and asks what it needs meanwhile.
-async fn result_of_legacy(
-    wire: &impl Wire,
-    task: &Map<String, Value>,
-    errand: &Errand,
-) -> Result<Reply, Fault> {
-    let id = task.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let params = Map::from_iter([("taskId".to_owned(), id.clone().into())]);
-    wire.ask(&asking("tasks/result", &id, params, errand)).await
-}
-
-fn outcome(mut task: Map<String, Value>) -> Result<Map<String, Value>, Fault> {
-    if let Some(Value::Object(mut result)) = task.shift_remove("result") {
-        result.shift_remove("resultType");
-        return Ok(result);
-    }
-    let error = task.get("error");
-    let code = error.and_then(|error| error.get("code")).and_then(Value::as_i64);
-    let message = error.and_then(|error| error.get("message")).and_then(Value::as_str);
-    let error = RpcError::new(
-        code.unwrap_or(jsonrpc::INTERNAL_ERROR),
-        message.unwrap_or("the task failed").to_owned(),
-    );
-    Err(peer::call_fault(error))
-}
-
-async fn answers(errand: &Errand, questions: Option<&Value>) -> Result<Map<String, Value>, Fault> {
-    let mut responses = Map::new();
-    for (key, question) in questions.and_then(Value::as_object).into_iter().flatten() {
-        responses.insert(key.clone(), rounds::ask(errand, question).await?);
-    }
-    Ok(responses)
 }
 
 async fn about(
@@ -296,18 +264,13 @@ fn status(task: &Map<String, Value>) -> &str {
     task.get("status").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn poll_interval(task: &Map<String, Value>) -> Duration {
-    let wanted = task.get("pollIntervalMs").and_then(Value::as_u64).map(Duration::from_millis);
-    let wanted = wanted.unwrap_or(limits::TASK_POLL_MAX);
-    wanted.clamp(limits::TASK_POLL_MIN, limits::TASK_POLL_MAX)
-}
-
 fn reply_of(result: Map<String, Value>) -> Reply {
     Reply { value: result.into(), written: None }
 }
 
-fn is_modern(wire: &impl Wire) -> bool {
-    wire.revision().is_some_and(Revision::is_modern)
+/// Asked of the server, which may have to be started first, not of what is known of it.
+async fn is_modern(wire: &impl Wire) -> Result<bool, Fault> {
+    Ok(wire.greet().await?.revision.is_modern())
 }
 
 #[cfg(test)]

@@ -37,6 +37,14 @@ impl Carried {
     }
 }
 
+/// An answer that is there, for whoever expects it later.
+pub(super) fn at_once(said: Said) -> oneshot::Receiver<Said> {
+    let (done, answer) = oneshot::channel();
+    // It cannot fail: the other end is in our hands.
+    drop(done.send(said));
+    answer
+}
+
 impl Future for Carried {
     /// Nothing, if the work broke off; the log says why.
     type Output = Option<Said>;

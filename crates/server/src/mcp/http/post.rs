@@ -12,7 +12,7 @@ use protocol::{Ask, Id, Incoming, Refusal, Request as Asked, Revision, decode, j
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::carry::Carried;
+use super::carry::{self, Carried};
 use super::stream::{Stream, stream};
 use super::{SESSION, Shared, VERSION, mirror, refuse};
 use crate::authenticate::authenticate;
@@ -120,10 +120,7 @@ async fn visit(
     headers: &HeaderMap,
     caller: Caller,
 ) -> Result<Option<Visit>, Refusal> {
-    if let Some(id) = headers.get(SESSION) {
-        let id = id.to_str().unwrap_or_default();
-        return Ok(shared.sessions.find(id, &caller).await);
-    }
+    // A revision nobody knows is refused within a session, too.
     let revision = match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
         None => Revision::UNNAMED_HTTP,
         Some(version) => {
@@ -132,6 +129,10 @@ async fn visit(
             })?
         }
     };
+    if let Some(id) = headers.get(SESSION) {
+        let id = id.to_str().unwrap_or_default();
+        return Ok(shared.sessions.find(id, &caller).await);
+    }
     Ok(Some(Visit::new(caller, revision)))
 }
 
@@ -170,13 +171,16 @@ async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Respons
             Ok(stream(Stream { first, news, answer: answer.let_go(), cancel_on_close }))
         }
         said = &mut answer => {
+            let Some(said) = said else { return Ok(broken_off()) };
+            // What was said in the same breath as the answer is heard before it.
+            if let Ok(first) = news.try_recv() {
+                let answer = carry::at_once(said);
+                return Ok(stream(Stream { first, news, answer, cancel_on_close }));
+            }
             if let Some(guard) = cancel_on_close {
                 guard.disarm();
             }
-            Ok(said.map_or_else(
-                broken_off,
-                |said| json(reply::status(revision, said.error_code), said.bytes),
-            ))
+            Ok(json(reply::status(revision, said.error_code), said.bytes))
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Client {
     able: Value,
     last_id: u64,
     given: Value,
-    asked: Vec<String>,
+    asked: Vec<(String, Value)>,
     news: Vec<Value>,
     input: DuplexStream,
     output: Lines<BufReader<DuplexStream>>,
@@ -74,6 +74,11 @@ impl Client {
 
     /// What was asked since the last time.
     pub(super) fn take_asked(&mut self) -> Vec<String> {
+        self.take_questions().into_iter().map(|(method, _)| method).collect()
+    }
+
+    /// The same with what was said in asking.
+    pub(super) fn take_questions(&mut self) -> Vec<(String, Value)> {
         std::mem::take(&mut self.asked)
     }
 
@@ -97,7 +102,7 @@ impl Client {
             }
             let mut responses = Map::new();
             for (key, question) in answer["result"]["inputRequests"].as_object().unwrap() {
-                self.asked.push(question["method"].as_str().unwrap().to_owned());
+                self.note(question);
                 responses.insert(key.clone(), self.given.clone());
             }
             params["inputResponses"] = responses.into();
@@ -122,13 +127,18 @@ impl Client {
             }
             if let Some(question) = message.get("id") {
                 assert!(!self.is_modern(), "asked while it waits: {message}");
-                self.asked.push(message["method"].as_str().unwrap().to_owned());
+                self.note(&message);
                 let reply = json!({"jsonrpc": "2.0", "id": question, "result": self.given});
                 self.send(&reply).await;
             } else {
                 self.news.push(message);
             }
         }
+    }
+
+    fn note(&mut self, question: &Value) {
+        let method = question["method"].as_str().unwrap().to_owned();
+        self.asked.push((method, question["params"].clone()));
     }
 
     /// Begins a call, waits until its server works on it, and gives it up.

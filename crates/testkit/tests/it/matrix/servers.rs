@@ -73,7 +73,7 @@ fn pipe(age: Age) -> Config {
     Config { args: vec!["--stdio".to_owned()], age, ..Config::new(EVERYTHING) }
 }
 
-async fn gate(upstream: impl Connector + 'static) -> World {
+pub(super) async fn gate(upstream: impl Connector + 'static) -> World {
     let gate = TestGateway::new().upstream("everything", upstream);
     let world = gate.settings(|settings| settings.mode = Mode::Native).start().await;
     assert!(world.refreshed.failures.is_empty(), "{:?}", world.refreshed.failures);

@@ -77,6 +77,16 @@ fn big_foreign_libraries_stay_where_they_belong() {
     }
 }
 
+/// SG-6: what speaks MCP to servers is ours, so that the library loads where no SDK is; the one that
+/// there is stands in tests alone.
+#[test]
+fn nothing_that_ships_needs_an_mcp_sdk() {
+    let shipped = folders().into_iter().filter(|name| name != "testkit" && name != "bench");
+    let leaning: Vec<String> =
+        shipped.filter(|name| Manifest::of(name).dependencies.contains("rmcp")).collect();
+    assert!(leaning.is_empty(), "{leaning:?}");
+}
+
 /// ARCHITECTURE.md draws the same table.
 #[test]
 fn the_architecture_tells_the_same_layers() {
