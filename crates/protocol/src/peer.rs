@@ -252,7 +252,7 @@ mod tests {
     fn a_request_is_dressed_for_the_server_it_goes_to() {
         let check = |revision, report, wanted: Value| {
             let rest = json!({"vendor/x": 1}).as_object().cloned().unwrap();
-            assert_eq!(Value::Object(super::meta(&rest, revision, None, report)), wanted);
+            assert_eq!(Value::Object(meta(&rest, revision, None, report)), wanted);
         };
         check(Revision::V2025_06_18, None, json!({"vendor/x": 1}));
         check(Revision::V2025_06_18, Some(7), json!({"vendor/x": 1, "progressToken": 7}));
