@@ -127,6 +127,7 @@ fn call(now: Timestamp) -> Call {
         principal_chain: vec![Principal::user("bench"), Principal::agent("bench")],
         roles: Vec::new(),
         grants: Vec::new(),
+        scopes: None,
         ceiling: None,
         intent: None,
         mode_effective: None,

@@ -38,6 +38,13 @@ pub struct ServerLineage {
     pub capabilities_hash: String,
 }
 
+/// What a capability asks of its callers, and what of it this one held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scopes {
+    pub requested: Vec<String>,
+    pub granted: Vec<String>,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     pub envelope_version: String,
@@ -71,6 +78,8 @@ pub struct Call {
     pub roles: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<Grant>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Scopes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<ApprovalMode>,
     /// What the caller says it is about. A claim, for policies that want one.

@@ -64,6 +64,7 @@ fn call() -> Call {
         principal_chain: caller.chain(),
         roles: Vec::new(),
         grants: Vec::new(),
+        scopes: None,
         ceiling: None,
         intent: None,
         mode_effective: Some(ApprovalMode::Destructive),

@@ -1,6 +1,7 @@
 //! May this caller use the tool at all? Answered before arguments are looked at.
 
 use manifest::Capability;
+use model::call::Scopes;
 use model::{Caller, Code, Fault, Grant, glob};
 
 /// The tool that is asked for, as a refusal names it.
@@ -20,23 +21,30 @@ pub fn check(
     capability: Option<&Capability>,
     wanted: Wanted<'_>,
 ) -> Result<(), Fault> {
-    let permissions =
-        capability.map(|capability| capability.permissions.as_slice()).unwrap_or_default();
-    let missing: Vec<&str> = permissions
-        .iter()
-        .filter(|permission| !covers(caller, &Grant::read(permission)))
-        .map(String::as_str)
-        .collect();
+    let Some(Scopes { requested, granted }) = scopes(caller, capability) else { return Ok(()) };
+    let missing: Vec<&str> =
+        requested.iter().filter(|scope| !granted.contains(scope)).map(String::as_str).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let message = format!("tool '{}' requires permissions not granted", wanted.tool);
     Err(Fault::new(Code::CapabilityDenied, message)
         .at(wanted.shown)
-        .with("capability", permissions.join(","))
+        .with("capability", requested.join(","))
         .with("missing", missing)
         .with("tool_id", wanted.tool)
         .with("deployment", wanted.deployment))
+}
+
+/// The permissions a capability asks for and those of them the caller holds; nothing where it asks
+/// for none.
+pub fn scopes(caller: &Caller, capability: Option<&Capability>) -> Option<Scopes> {
+    let requested = capability.map(|capability| &capability.permissions)?;
+    if requested.is_empty() {
+        return None;
+    }
+    let granted = requested.iter().filter(|scope| covers(caller, &Grant::read(scope)));
+    Some(Scopes { requested: requested.clone(), granted: granted.cloned().collect() })
 }
 
 /// Names match exactly. An unscoped grant covers every scope of its name, unless the caller's grants

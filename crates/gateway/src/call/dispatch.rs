@@ -70,7 +70,8 @@ pub(super) async fn dispatch(
         Ok(answer) => {
             failpoint::pass("call.answered");
             // A task's questions come with the look at it.
-            if answer.is_interim() || answer.rest.contains_key("inputRequests") {
+            let asks = || answer.task_id().is_some() && answer.rest.contains_key("inputRequests");
+            if answer.is_interim() || asks() {
                 let judge = judge(&admitted.permit);
                 let fitting = in_rounds(&judge, &answer);
                 entry.findings.extend(judge.told());

@@ -117,6 +117,7 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
         principal_chain: request.caller.chain(),
         roles: request.caller.roles.clone(),
         grants: request.caller.grants.clone(),
+        scopes: None,
         ceiling: request.caller.ceiling,
         intent: request.intent.clone(),
         mode_effective: None,

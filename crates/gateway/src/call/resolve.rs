@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use catalog::{Catalogue, Entry as Tool};
 use model::{Code, Fault, ItemKind, Method, ReplayRule};
+use policy::grants;
 
 use super::record::Entry;
 use super::{CallRequest, Via};
@@ -30,6 +31,7 @@ pub(super) fn resolve(
     call.item_key = Some(tool.item.key.clone());
     call.capability_id =
         tool.capability.as_ref().map(|capability| capability.capability_id.clone());
+    call.scopes = grants::scopes(&request.caller, tool.capability.as_ref());
     call.lineage.definition_hash = Some(tool.item.full_hash.clone());
     let member = gateway.upstreams.member(&tool.item.key.upstream);
     call.lineage.server = member.and_then(|member| member.connector.introduced());

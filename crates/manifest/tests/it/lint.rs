@@ -65,7 +65,7 @@ fn a_complete_manifest_answers_all_five_questions() {
     assert_eq!(remarks(complete(), &tools()), []);
 }
 
-/// CO-19: 2025-11-25 unless an older one is pinned, and then with a reason.
+/// CO-19, CO-212: 2025-11-25 unless an older one is pinned, and then with a reason.
 #[test]
 fn an_older_revision_wants_a_reason() {
     let unpinned = manifest::from_value(complete()).unwrap();

@@ -173,6 +173,7 @@ fn call(id: &str) -> Call {
         principal_chain: vec![Principal::user("alice"), Principal::agent("claude")],
         roles: Vec::new(),
         grants: Vec::new(),
+        scopes: None,
         ceiling: None,
         intent: None,
         mode_effective: None,

@@ -1,6 +1,7 @@
 //! What is told and kept of a call, as snapshots with ids and times blanked.
 
 use gateway::CallRequest;
+use model::fault::ErrorKind;
 use model::trace::Trace;
 use model::{Caller, Code};
 use serde_json::json;
@@ -48,6 +49,27 @@ async fn the_result_of_a_refusal_is_the_same_envelope() {
         ".metrics.latency_ms" => "[ms]",
         ".metrics.upstream_ms" => "[ms]",
     });
+}
+
+/// CO-131: what breaks a rule of the business is an error the model reads, of kind `validation`, that
+/// says what to change; changed so, the call is made.
+#[tokio::test]
+async fn a_breach_of_a_rule_can_be_corrected_by_who_made_it() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let rule = json!({"class": "observe", "arg_constraints": {"amount": {"max": 100}}});
+    let gate = TestGateway::new().upstream("bank", recorder.clone());
+    let world =
+        gate.manifest("bank", manifest([capability("bank.pay", "pay", rule)])).start().await;
+    let done = world.call("pay", json!({"amount": 500})).await;
+    assert_eq!((code(&done), recorder.count()), (Some(Code::ArgsInvalid), 0));
+    let answer = done.cleared.get();
+    let told = answer.structured.clone().unwrap();
+    assert_eq!((answer.is_error, &told["kind"]), (true, &json!("validation")));
+    let text = answer.full_text();
+    assert!(text.contains("amount") && text.contains("100"), "{text}");
+    let error = world.last_record().await.result.unwrap().error.unwrap();
+    assert_eq!(error.code.kind(), ErrorKind::Validation);
+    assert_eq!(code(&world.call("pay", json!({"amount": 100})).await), None);
 }
 
 /// CO-3: whether (status, decision), for whom (principal chain), under which policy (rules, hash,

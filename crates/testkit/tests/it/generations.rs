@@ -11,6 +11,7 @@ use policy::Permit;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolgate_testkit::{TestGateway, World, tool};
+use upstream::mcp::{Age, Revision};
 use upstream::stdio::{Config, Stdio};
 use upstream::{Connector, Errand};
 
@@ -94,4 +95,27 @@ async fn an_idle_child_is_stopped_and_woken_by_the_next_call() {
     tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
     assert_ne!(who().await, first);
     world.gateway.close(Duration::from_secs(1)).await;
+}
+
+/// A start that takes longer than anybody waits is still one start, and good for whoever comes later.
+#[tokio::test]
+async fn a_slow_start_goes_on_when_nobody_waits_for_it() {
+    let home = tempfile::tempdir().unwrap();
+    let (flag, starts) = (home.path().join("flag"), home.path().join("starts"));
+    let slow = format!(
+        "echo started >> '{}'; while [ ! -e '{}' ]; do sleep 0.01; done\n{WHO}",
+        starts.display(),
+        flag.display()
+    );
+    let age = Age::Pinned(Revision::V2025_11_25);
+    let config = Config { args: vec!["-c".to_owned(), slow], age, ..Config::new("sh") };
+    let child = Stdio::new(config);
+    for _ in 0..3 {
+        let waited = tokio::time::timeout(Duration::from_millis(50), child.list()).await;
+        assert!(waited.is_err(), "{waited:?}");
+    }
+    std::fs::write(&flag, "").unwrap();
+    assert_eq!(child.list().await.unwrap().len(), 1);
+    assert_eq!(std::fs::read_to_string(&starts).unwrap(), "started\n");
+    child.close().await;
 }

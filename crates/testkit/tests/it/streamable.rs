@@ -1,4 +1,4 @@
-//! What Streamable HTTP must keep, point by point (CO-159): one endpoint, origins, who is calling,
+//! What Streamable HTTP must keep, point by point (CO-159, CO-221): one endpoint, origins, who is calling,
 //! the revision in its header, timeouts, whose a session is, and that nothing is resumed.
 
 use std::net::SocketAddr;
@@ -219,6 +219,7 @@ async fn a_batch_is_answered_where_its_revision_has_them() {
         };
     let two = || vec![ping(1), told.clone(), ping(2)];
     check("2025-03-26", two(), Ok(2)).await;
+    check("2025-03-26", vec![ping(1)], Ok(1)).await;
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         check(revision, two(), Err(400)).await;
     }

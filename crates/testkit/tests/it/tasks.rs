@@ -172,6 +172,26 @@ async fn two_callers_may_have_tasks_of_one_name() {
     assert_eq!(code(&ask(&world, TaskVerb::Get).await), None);
 }
 
+/// CO-97: what a task asks is judged like any other question, and on record.
+#[tokio::test]
+async fn what_a_task_asks_is_judged_like_any_question() {
+    let asks = |field: &str| {
+        let schema = json!({"type": "object", "properties": {field: {"type": "string"}}});
+        let params = json!({"message": "?", "requestedSchema": schema});
+        let question = json!({"method": "elicitation/create", "params": params});
+        json!({"taskId": "t1", "status": "input_required", "inputRequests": {"q": question}})
+    };
+    let world = digging([asks("city"), asks("password")]).await;
+    let asked = ask(&world, TaskVerb::Get).await;
+    assert_eq!(code(&asked), None, "{asked:?}");
+    assert!(asked.cleared.get().rest["inputRequests"]["q"].is_object());
+    let findings = world.last_record().await.result.unwrap().findings;
+    assert!(findings.iter().any(|finding| finding.message == "asked `elicitation/create`"));
+    let refused = ask(&world, TaskVerb::Get).await;
+    assert_eq!(code(&refused), Some(Code::UpstreamError));
+    assert!(refused.fault.unwrap().message.contains("asks for a secret"));
+}
+
 /// A poll that gets no answer ends in time, and the task is still there for the next.
 #[tokio::test(start_paused = true)]
 async fn a_poll_has_its_time() {

@@ -65,7 +65,9 @@ async fn take(
         }
     }
     let Some(visit) = visit(shared, headers, caller).await? else { return Ok(unknown_session()) };
-    if messages.len() > 1 {
+    // A batch of one is answered as a batch where there are any; elsewhere it is taken for its message.
+    let batched = bytes.trim_ascii_start().first() == Some(&b'[') && visit.revision.has_batches();
+    if batched || messages.len() > 1 {
         return Box::pin(batch(shared, &visit, messages)).await;
     }
     let Some(message) = messages.pop() else { return Ok(accepted()) };

@@ -1,6 +1,8 @@
 //! What has another word in another revision: the code of a resource that is not there, and how a
 //! person is sent to an address. Each pair of revisions, each word in its own.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use upstream::mcp::{Age, Revision};
 use upstream::stdio::{Config, Stdio};
@@ -15,9 +17,10 @@ const NEW: &str = "2026-07-28";
 /// A server in the words of one revision, whose resource has gone and whose tools send people away:
 /// `ask` while its caller waits, `link` by a refusal until somebody has been there.
 const SERVER: &str = r#"
-new=$1 been=
+new=$1 seen=$2 been=
 visit='"mode":"url","url":"https://id.example/start","message":"Sign in"'
 while read -r line; do
+  printf '%s\n' "$line" >> "$seen"
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\),"method".*/\1/p')
   case $line in
     *'"method":"server/discover"'*) r='"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{}},"ttlMs":0,"cacheScope":"private"}' ;;
@@ -44,8 +47,14 @@ done
 "#;
 
 async fn server(revision: &str) -> World {
+    noting(revision, Path::new("/dev/null")).await
+}
+
+/// The same, with every line it reads noted in a file.
+async fn noting(revision: &str, seen: &Path) -> World {
     let new = if revision == NEW { "new" } else { "" };
-    let args = ["-c", SERVER, "sh", new].map(str::to_owned).to_vec();
+    let seen = seen.display().to_string();
+    let args = ["-c", SERVER, "sh", new, &seen].map(str::to_owned).to_vec();
     let age = Age::Pinned(revision.parse::<Revision>().unwrap());
     gate(Stdio::new(Config { args, age, ..Config::new("sh") })).await
 }
@@ -124,4 +133,30 @@ async fn a_refusal_until_somebody_was_there_is_a_question_to_newer_clients() {
         assert_eq!(asked, [("elicitation/create".to_owned(), params)]);
     })
     .await;
+}
+
+/// What a client says it can do reaches its server word for word, what nobody here knows included.
+#[tokio::test]
+async fn capabilities_are_passed_on_as_they_were_declared() {
+    let home = tempfile::tempdir().unwrap();
+    for revision in ["2024-11-05", OLD, NEW] {
+        let seen = home.path().join(revision);
+        let world = noting(NEW, &seen).await;
+        let able = json!({
+            "elicitation": {"url": {}}, "sampling": {"tools": {}, "vendor": [1, 2.50]},
+            "extensions": {"vendor.example/x": {"deep": {"er": null}}}, "experimental": {"a": {}},
+        });
+        let mut client = Client::connect_able(&world, revision, able.clone()).await;
+        client.will_answer(json!({"action": "accept"}));
+        client.call("ask", json!({})).await;
+        client.leave().await;
+        let noted = std::fs::read_to_string(&seen).unwrap();
+        let noted = noted.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let calls: Vec<Value> = noted.filter(|line| line["method"] == "tools/call").collect();
+        assert!(!calls.is_empty(), "{revision}");
+        for call in calls {
+            let told = &call["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+            assert_eq!(told, &able, "{revision}");
+        }
+    }
 }
