@@ -25,7 +25,8 @@ fn unfolded(pattern: &str) -> Option<usize> {
                 let (_, escaped) = rest.next()?;
                 plain_escape(escaped).then_some(())?;
             }
-            '{' if in_class || before == ')' => return None,
+            // A repeat of a repeat grows by multiplication.
+            '{' if in_class || matches!(before, ')' | '{' | '*' | '+' | '?') => return None,
             '{' => {
                 let counts = pattern.get(at + 1..)?.split_once('}')?.0;
                 size = size.saturating_add(most(counts)?);
@@ -77,6 +78,8 @@ mod tests {
         check("^ik_[a-z]{16,64}$", true);
         check("a{1,1000}", false);
         check("(a{9}){9}", false);
+        check("a{9}{9}", false);
+        check(r"\d**{1,64}{1,64}", false);
         check("(?=a)", false);
         check(r"\p{L}", false);
         check("[[a]", false);
