@@ -159,6 +159,7 @@ impl Gateway {
         };
         let mut entry = record::open(self, &request);
         let outcome = self.road(&request, &watch, &mut entry).await;
+        record::settle(self, &entry, outcome.as_ref()).await;
         let mut ended = record::end(self, entry, outcome);
         verify::score(self, &mut ended).await;
         Box::pin(record::close(self, ended)).await
@@ -202,7 +203,7 @@ impl Gateway {
         let tool = resolve::resolve(self, request, entry)?;
         let keyed = claim::with_key(self, request, &tool, entry);
         let request = keyed.map_or(Cow::Borrowed(request), Cow::Owned);
-        let way = authorize::authorize(self, &request, &tool, entry)?;
+        let way = authorize::authorize(self, &request, &tool, entry).await?;
         let claim = claim::claim(self, &request, &tool, entry)?;
         let stored = claim::recall(self, &tool, claim.as_ref(), entry).await?;
         Ok(Judged { tool, request, way, claim, stored })

@@ -33,7 +33,7 @@ pub mod tool_error;
 pub mod trace;
 
 pub use answer::Answer;
-pub use approval::{Approval, ApprovalState};
+pub use approval::{Approval, ApprovalState, Subject};
 pub use artifact::{ArtifactKind, ArtifactRef, Selector, View};
 pub use call::{Call, Lineage};
 pub use card::Card;

@@ -42,6 +42,15 @@ impl Principal {
     pub fn agent(id: impl Into<String>) -> Self {
         Self { kind: PrincipalKind::Agent, id: id.into(), tenant_id: None }
     }
+
+    /// By what the things of this principal are told from everybody else's, other tenants' included.
+    pub fn account(&self) -> String {
+        match &self.tenant_id {
+            // Quoted, so that no name within one tenant reads like a name within another.
+            Some(tenant) => format!("{tenant:?}/{self}"),
+            None => self.to_string(),
+        }
+    }
 }
 
 impl std::fmt::Display for Principal {

@@ -17,7 +17,7 @@ use toolgate_model::{
     CallStatus, Caller, CapabilityId, Card, Class, Code, Decision, DecisionAction, DecisionId,
     Effect, EffectClaim, Fault, Finding, Generation, Grant, Handle, Hints, Item, ItemIds, ItemKey,
     ItemKind, Lineage, Outcome, Principal, Record, RecordId, RecordStatus, RunId, SessionId,
-    Severity, Timestamp, TraceId, UpstreamName, Violation, call, result,
+    Severity, Subject, Timestamp, TraceId, UpstreamName, Violation, call, result,
 };
 
 const AT: Timestamp = Timestamp::from_millis(1_763_251_200_000);
@@ -234,6 +234,8 @@ fn approvals_tasks_and_evidence() {
             approval_id: ApprovalId::from_string("apr_1"),
             gate: "GATE_FINANCE_APPROVAL".to_owned(),
             state: ApprovalState::Approved,
+            subject: Subject::Call,
+            subject_hash: "6".repeat(64),
             frozen_hash: "7".repeat(64),
             requested_by: "user:ann".to_owned(),
             requested_for: CallId::from_string("call_1"),

@@ -43,7 +43,7 @@ pub(super) async fn admit(
     rate(gateway, request, tool)?;
     let place = gateway.pace.place()?;
     let places = rates(gateway, request, tool)?;
-    budget(gateway, request, tool, &permit, entry)?;
+    budget(gateway, request, tool, &permit, entry).await?;
     let timeout = timeout(gateway, request, tool);
     entry.record.call.deadline = entry.record.call.started_at.after(timeout);
     egress(gateway, &permit)?;
@@ -63,7 +63,7 @@ fn identity(request: &CallRequest) -> Result<(), Fault> {
 fn rate(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fault> {
     let declared = tool.capability.as_ref().and_then(|capability| capability.limits.per_minute);
     let per_minute = declared.unwrap_or(gateway.settings.calls_per_minute);
-    let who_on_what = format!("{} {}", request.caller.principal, tool.item.key);
+    let who_on_what = format!("{} {}", request.caller.principal.account(), tool.item.key);
     gateway.pace.count(&who_on_what, per_minute, gateway.clock.now())
 }
 
@@ -86,7 +86,7 @@ fn rates(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<Vec<Pl
 }
 
 /// What the run may still use. Counted from here on, whatever comes of the call.
-fn budget(
+async fn budget(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
@@ -100,7 +100,7 @@ fn budget(
         writes: permit.effect().is_write(),
     };
     let run = runs::key(request);
-    let admitted = runs.admit(&run, wish, gateway.clock.now());
+    let admitted = runs.admit(&run, wish, gateway.clock.now()).await;
     admitted.map_err(|fault| fault.at(&tool.shown_name))?;
     entry.run = Some(run);
     Ok(())

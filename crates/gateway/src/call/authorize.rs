@@ -11,7 +11,7 @@ use super::{CallRequest, Via};
 use crate::gateway::Gateway;
 
 /// Judges the call. The decision is in the record before anybody acts on it.
-pub(super) fn authorize(
+pub(super) async fn authorize(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
@@ -35,6 +35,7 @@ pub(super) fn authorize(
     let now = gateway.clock.now();
     let decision_id = DecisionId::fresh(now);
     let params = params(request, tool);
+    let spent = gateway.spent(request).await?;
     let verdict = policy::decide(
         &entry.rules,
         &Facts {
@@ -48,7 +49,7 @@ pub(super) fn authorize(
             written: request.written.as_deref(),
             params: &params,
             intent: request.intent.as_deref(),
-            spent: gateway.spent(request),
+            spent,
             at: now,
         },
     );

@@ -174,6 +174,7 @@ fn a_manifest_or_a_rule_can_ask_for_a_human() {
     assert_eq!(refused.decide().decision.action, DecisionAction::Deny);
 }
 
+/// E2: caller, tool, arguments, policy and end; whatever of these is another, it is another call.
 #[test]
 fn an_approval_releases_the_frozen_call_and_no_other() {
     let world = || World::new("@gate(\"OPS\") permit(principal, action, resource);");
@@ -197,6 +198,8 @@ fn an_approval_releases_the_frozen_call_and_no_other() {
     let mut drifted = world();
     drifted.item.full_hash = "0".repeat(64);
     assert_eq!(code(&drifted, &approval, world().at), rejected);
+    let prolonged = model::Approval { expires_at: world().at.after(ttl * 2), ..approval.clone() };
+    assert_eq!(code(&world(), &prolonged, world().at), rejected);
     for state in [ApprovalState::Rejected, ApprovalState::Expired, ApprovalState::Redeemed] {
         approval.state = state;
         assert_eq!(code(&world(), &approval, world().at), rejected);

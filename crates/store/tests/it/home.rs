@@ -8,7 +8,7 @@ use model::result::{Cleaning, Metrics, Provenance};
 use model::{
     Approval, ApprovalId, ApprovalState, Call, CallId, CallResult, CallStatus, Clock, Fault,
     ItemKey, ItemKind, Lineage, Outcome, Principal, Record, RecordId, RecordStatus, RunId, Secret,
-    Timestamp, TraceId, UpstreamName,
+    Subject, Timestamp, TraceId, UpstreamName,
 };
 use serde_json::json;
 use sqlx::{AnyConnection, Connection};
@@ -133,12 +133,14 @@ pub(crate) fn closing(record: Record) -> Closing {
     Closing { record, claim: None }
 }
 
-pub(crate) fn approval(id: &str, frozen_hash: &str) -> Approval {
+pub(crate) fn approval(id: &str, subject_hash: &str) -> Approval {
     Approval {
         approval_id: ApprovalId::from_string(format!("apr_{id}")),
         gate: "refunds".to_owned(),
         state: ApprovalState::Pending,
-        frozen_hash: frozen_hash.to_owned(),
+        subject: Subject::Call,
+        subject_hash: subject_hash.to_owned(),
+        frozen_hash: format!("{subject_hash} until then"),
         requested_by: "user:alice".to_owned(),
         requested_for: CallId::from_string("call_1"),
         tool: "payments/refund".to_owned(),
