@@ -12,6 +12,9 @@ mod resolve;
 /// 7: whether this call may be made.
 mod authorize;
 
+/// 7, where a policy permits and asks for more.
+mod oblige;
+
 /// Before anybody is asked, and after the answer: what a critic says, where there is one.
 mod verify;
 
@@ -88,6 +91,8 @@ pub struct CallRequest {
     /// The trace the caller is in, where it is in one.
     pub trace: Option<Trace>,
     pub idempotency_key: Option<String>,
+    /// The facts the call rests on, by what records call them.
+    pub evidence: Vec<String>,
     /// What the caller says it is about.
     pub intent: Option<String>,
     /// The caller's own patience; ours may be shorter.
@@ -111,6 +116,7 @@ impl CallRequest {
             run_id: None,
             trace: None,
             idempotency_key: None,
+            evidence: Vec::new(),
             intent: None,
             timeout: None,
             up_to: None,
@@ -185,7 +191,7 @@ impl Gateway {
         if let Some(stored) = stored {
             return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
-        verify::verify(self, &request, &tool, entry).await?;
+        verify::verify(self, &request, &tool, &way, entry).await?;
         let asking = Asking { request: &request, tool: &tool, watch };
         let permit = approve::approve(self, &asking, way, entry).await?;
         let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;

@@ -98,6 +98,18 @@ impl Runs {
         self.store.spend(run, call.as_deref(), admit).await
     }
 
+    /// Whether the call would be admitted, as things stand. Nothing is counted.
+    pub(crate) async fn foresee(
+        &self,
+        run: &str,
+        wish: Wish<'_>,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let call = self.call(wish);
+        let mut turn = self.store.turn(run, call.as_deref()).await?;
+        admit(&self.limits, &mut turn, self.limits.cost(wish.tool), wish.writes, now)
+    }
+
     /// Adds what came of a call that was admitted, where that counts.
     pub(crate) async fn settle(&self, run: &str, wish: Wish<'_>, outcome: Outcome) {
         let failed = outcome.failed && self.limits.budget.max_retries.is_some();

@@ -63,7 +63,12 @@ impl Remark {
         }
     }
 
-    fn new(severity: Severity, rule: &'static str, at: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        severity: Severity,
+        rule: &'static str,
+        at: &str,
+        message: impl Into<String>,
+    ) -> Self {
         Self { rule, severity, question: None, at: at.to_owned(), message: message.into() }
     }
 }

@@ -27,6 +27,7 @@ pub mod record;
 pub mod replay;
 pub mod result;
 pub mod run;
+pub mod score;
 pub mod secret;
 pub mod task;
 pub mod tool_error;

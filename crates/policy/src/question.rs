@@ -23,6 +23,7 @@ impl Question {
         let subject_hash = canonical::hash(&json!({
             "tenant": facts.caller.principal.tenant_id,
             "principal": facts.caller.principal,
+            "acts_for": facts.caller.acts_for,
             "method": facts.method.as_str(),
             "tool": facts.item.key,
             "definition": facts.item.full_hash,

@@ -20,6 +20,18 @@ const PERMIT_DECLARED: &str = r#"@id("production-permit-declared")
 @reason("a reviewed manifest declares this capability")
 permit (principal, action, resource) when { resource.declared };
 
+@id("production-local-write-keyed")
+@reason("a reviewed manifest declares this capability")
+@obligations("idempotency_key")
+permit (principal, action == Action::"call", resource)
+when { resource.declared && resource.mode == "local_write" };
+
+@id("production-delegated-for-somebody")
+@reason("a reviewed manifest declares this capability")
+@obligations("delegation")
+permit (principal, action == Action::"call", resource)
+when { resource.declared && resource.mode == "delegated" };
+
 @id("production-destructive-asks")
 @reason("what cannot be undone needs a person's yes")
 @gate("DESTRUCTIVE")
@@ -175,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_built_in_rules_are_read() {
-        for (rules, policies) in [(Rules::permit_all(), 1), (Rules::permit_declared(), 2)] {
+        for (rules, policies) in [(Rules::permit_all(), 1), (Rules::permit_declared(), 4)] {
             assert_eq!(rules.policies.policies().count(), policies);
             assert_eq!(rules.hash.len(), 64);
             assert_eq!(crate::schema::look_over("built-in", rules.text()).unwrap(), []);

@@ -32,6 +32,12 @@ impl Store {
         self.write(Spend { run: run.to_owned(), call: call.map(str::to_owned), change }).await
     }
 
+    /// A run and one call of it as they stand.
+    pub async fn turn(&self, run: &str, call: Option<&str>) -> Result<Turn, Fault> {
+        let mut reader = self.reader().await?;
+        stand(&mut reader, run, call, self.now()).await.map(|(turn, _)| turn).map_err(broken)
+    }
+
     /// What a run has used up so far; nothing for one that nobody has seen.
     pub async fn spending(&self, run: &str) -> Result<Option<Spending>, Fault> {
         let mut reader = self.reader().await?;
@@ -51,24 +57,36 @@ impl<F: Fn(&mut Turn) -> Result<(), Fault> + Send + Sync + 'static> Write for Sp
     const REFUSES_FIRST: bool = true;
 
     async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
-        let known = find(connection, &self.run).await?;
-        let is_new = known.is_none();
-        let spending = known.unwrap_or_else(|| Spending::begun(now));
-        let made = match &self.call {
-            Some(call) => made(connection, &self.run, call).await?,
-            None => (0, false),
-        };
-        let mut turn = Turn { spending, made };
+        let call = self.call.as_deref();
+        let (mut turn, is_new) = stand(connection, &self.run, call, now).await?;
+        let made = turn.made;
         (self.change)(&mut turn)?;
         if is_new {
             forget(connection, now).await?;
         }
         keep(connection, &self.run, &turn.spending, now).await?;
-        if let Some(call) = self.call.as_deref().filter(|_| turn.made != made) {
+        if let Some(call) = call.filter(|_| turn.made != made) {
             keep_made(connection, &self.run, call, turn.made).await?;
         }
         Ok(())
     }
+}
+
+/// As things stand at this moment, and whether nobody has heard of the run before.
+async fn stand(
+    connection: &mut Connection,
+    run: &str,
+    call: Option<&str>,
+    now: Timestamp,
+) -> Result<(Turn, bool), sqlx::Error> {
+    let known = find(connection, run).await?;
+    let is_new = known.is_none();
+    let spending = known.unwrap_or_else(|| Spending::begun(now));
+    let made = match call {
+        Some(call) => made(connection, run, call).await?,
+        None => (0, false),
+    };
+    Ok((Turn { spending, made }, is_new))
 }
 
 async fn find(connection: &mut Connection, run: &str) -> Result<Option<Spending>, sqlx::Error> {

@@ -94,16 +94,26 @@ async fn budget(
     entry: &mut Entry,
 ) -> Result<(), Fault> {
     let Some(runs) = &gateway.runs else { return Ok(()) };
-    let wish = Wish {
-        tool: &tool.item.key.to_string(),
-        args_hash: &entry.record.call.args_hash,
-        writes: permit.effect().is_write(),
-    };
+    let key = tool.item.key.to_string();
+    let wish = Wish { writes: permit.effect().is_write(), ..wish(&key, request, tool, entry) };
     let run = runs::key(request);
     let admitted = runs.admit(&run, wish, gateway.clock.now()).await;
     admitted.map_err(|fault| fault.at(&tool.shown_name))?;
     entry.run = Some(run);
     Ok(())
+}
+
+/// The call as budgets see it, before anybody has permitted it.
+pub(super) fn wish<'a>(
+    key: &'a str,
+    request: &CallRequest,
+    tool: &Tool,
+    entry: &'a Entry,
+) -> Wish<'a> {
+    let declared = tool.capability.as_ref();
+    let writes =
+        !request.method.only_looks() && declared.is_none_or(manifest::Capability::is_write);
+    Wish { tool: key, args_hash: &entry.record.call.args_hash, writes }
 }
 
 /// The shortest patience of caller, manifest, upstream and gate.

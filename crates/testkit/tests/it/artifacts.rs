@@ -130,12 +130,12 @@ async fn what_evidence_rests_on_is_kept_when_the_rest_expires() {
     let recorder = Recorder::new()
         .tool(toolgate_testkit::tool("pay", json!({})), Script::Answer(paid))
         .tool(toolgate_testkit::tool("export", json!({})), Script::Answer(Answer::text(ledger())));
-    let binding = toolgate_testkit::capability(
+    let binding = capability(
         "bank.pay",
         "pay",
         json!({"evidence_keys": ["receipt"], "data_class": "confidential"}),
     );
-    let manifest = toolgate_testkit::manifest([binding]);
+    let manifest = manifest([binding]);
     let gate = TestGateway::new().upstream("bank", recorder).manifest("bank", manifest);
     let world = gate.start().await;
     let paid = world.call("pay", json!({})).await.result.unwrap();

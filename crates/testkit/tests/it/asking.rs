@@ -54,7 +54,7 @@ async fn ask_watched(
                 if let Some(asked) = asked.first() {
                     assert_eq!(asked.subject, Subject::Sampling);
                     assert_eq!(
-                        (asked.tool.as_str(), &asked.args["maxTokens"]),
+                        (asked.tool.as_str(), asked.args.get("maxTokens").unwrap()),
                         ("it/ask", &json!(9))
                     );
                     break asked.approval_id.clone();
@@ -282,9 +282,9 @@ async fn a_model_is_asked_only_under_budget_record_and_evaluation() {
         assert!(asked.heard.first().unwrap().as_ref().unwrap_err().message.contains(part));
         assert!(asked.findings.first().unwrap().message.contains(part));
     };
-    check("declared", strict(), "no manifest declares").await;
-    check("max_per_run", strict(), "no budget").await;
-    check("eval_ref", strict(), "no evaluation").await;
+    Box::pin(check("declared", strict(), "no manifest declares")).await;
+    Box::pin(check("max_per_run", strict(), "no budget")).await;
+    Box::pin(check("eval_ref", strict(), "no evaluation")).await;
 }
 
 /// A 2026-07-28 server asks for a sample by an answer; nobody waits, and the same call again passes.

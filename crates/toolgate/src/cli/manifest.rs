@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use manifest::{Question, Remark, is_answered, lint};
+use manifest::{AdapterManifest, Question, Remark, Skill, is_answered, lint};
 use model::{Severity, UpstreamName};
 use serde_json::{Value, json};
 
@@ -34,6 +34,9 @@ pub struct CheckArgs {
     /// The tools' definitions, as `tools/list` gives them, to look at their schemas, too
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
+    /// Skills, as JSON, that must compose only what these manifests declare
+    #[arg(long, value_name = "FILE")]
+    skills: Vec<PathBuf>,
 }
 
 pub(super) fn run(context: &Context, command: &ManifestCommand) -> Result<(), CliError> {
@@ -45,7 +48,7 @@ pub(super) fn run(context: &Context, command: &ManifestCommand) -> Result<(), Cl
 
 fn check(context: &Context, args: &CheckArgs) -> Result<(), CliError> {
     let tools = args.tools.as_deref().map(tools).transpose()?.unwrap_or_default();
-    let (mut reports, mut errors) = (Vec::new(), 0);
+    let (mut reports, mut errors, mut manifests) = (Vec::new(), 0, Vec::new());
     for file in &args.files {
         let shown = file.display().to_string();
         let read = ManifestFile::read(&shown, &text(file)?)
@@ -56,6 +59,19 @@ fn check(context: &Context, args: &CheckArgs) -> Result<(), CliError> {
             reports.push(report(&shown, &read, &remarks));
         } else {
             show(context, &shown, &read, &remarks)?;
+        }
+        manifests.push(read.manifest);
+    }
+    for file in &args.skills {
+        let (skill, remarks) = skill(file, &manifests)?;
+        errors += remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
+        let shown = file.display().to_string();
+        if context.out.is_json() {
+            let label = format!("{}@{}", skill.skill_id, skill.version);
+            reports.push(json!({"file": shown, "skill": label, "remarks": remarks}));
+        } else {
+            context.out.line(&format!("{shown}: {}@{}", skill.skill_id, skill.version))?;
+            tell(context, &remarks, |at| format!("{shown}: {at}"))?;
         }
     }
     if context.out.is_json() {
@@ -80,16 +96,34 @@ fn show(
         let answer = if is_answered(question, remarks) { "yes" } else { "no " };
         context.out.line(&format!("  {answer}  {}", question.as_str()))?;
     }
+    tell(context, remarks, |at| format!("{shown}:{}", read.line(at)))
+}
+
+fn tell(
+    context: &Context,
+    remarks: &[Remark],
+    place: impl Fn(&str) -> String,
+) -> Result<(), CliError> {
     for Remark { rule, severity, at, message, .. } in remarks {
         let severity = match severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Info => "info",
         };
-        let line = read.line(at);
-        context.out.line(&format!("{shown}:{line}: {severity}: {message} ({rule})"))?;
+        context.out.line(&format!("{}: {severity}: {message} ({rule})", place(at)))?;
     }
     Ok(())
+}
+
+/// A skill and what is wrong with it.
+fn skill(file: &Path, manifests: &[AdapterManifest]) -> Result<(Skill, Vec<Remark>), CliError> {
+    let read = Skill::parse(&text(file)?);
+    let skill = read.map_err(|why| {
+        CliError::new(Exit::Config, format!("{}: {why}", file.display()))
+            .hint("a skill names capabilities and grants none; it has no other keys")
+    })?;
+    let remarks = skill.lint(manifests);
+    Ok((skill, remarks))
 }
 
 fn report(shown: &str, read: &ManifestFile, remarks: &[Remark]) -> Value {
