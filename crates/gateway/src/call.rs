@@ -165,7 +165,9 @@ impl Gateway {
         };
         let mut entry = record::open(self, &request);
         let outcome = self.road(&request, &watch, &mut entry).await;
-        record::settle(self, &entry, outcome.as_ref()).await;
+        if self.runs.is_some() {
+            Box::pin(record::settle(self, &entry, outcome.as_ref())).await;
+        }
         let mut ended = record::end(self, entry, outcome);
         verify::score(self, &mut ended).await;
         Box::pin(record::close(self, ended)).await

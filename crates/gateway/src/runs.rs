@@ -202,7 +202,7 @@ impl Gateway {
     pub(crate) async fn spent(&self, request: &CallRequest) -> Result<Option<Spent>, Fault> {
         match &self.runs {
             Some(runs) if !self.rules().is_indifferent() => {
-                runs.spent(&key(request)).await.map(Some)
+                Box::pin(runs.spent(&key(request))).await.map(Some)
             }
             _ => Ok(None),
         }

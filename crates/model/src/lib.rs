@@ -29,6 +29,7 @@ pub mod result;
 pub mod run;
 pub mod score;
 pub mod secret;
+pub mod shown;
 pub mod task;
 pub mod tool_error;
 pub mod trace;

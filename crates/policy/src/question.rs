@@ -29,6 +29,7 @@ impl Question {
             "definition": facts.item.full_hash,
             "capability": facts.capability,
             "args": facts.args,
+            "written": facts.written,
             "params": facts.params,
             "policy": rules.hash(),
             "gate": gate,

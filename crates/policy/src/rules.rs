@@ -1,6 +1,6 @@
 //! A set of Cedar policies, read whole or not at all.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
 
 use cedar_policy::{
@@ -117,6 +117,16 @@ impl Rules {
     /// How many policies there are.
     pub fn count(&self) -> usize {
         self.policies.policies().count()
+    }
+
+    /// By what each policy is known.
+    pub fn ids(&self) -> BTreeSet<String> {
+        self.policies.policies().map(|policy| policy.id().to_string()).collect()
+    }
+
+    /// The gates at which these policies have humans asked.
+    pub fn gates(&self) -> BTreeSet<&str> {
+        self.notes.values().filter_map(|notes| notes.gate.as_deref()).collect()
     }
 
     /// The text they were read from.

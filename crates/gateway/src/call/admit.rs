@@ -97,7 +97,7 @@ async fn budget(
     let key = tool.item.key.to_string();
     let wish = Wish { writes: permit.effect().is_write(), ..wish(&key, request, tool, entry) };
     let run = runs::key(request);
-    let admitted = runs.admit(&run, wish, gateway.clock.now()).await;
+    let admitted = Box::pin(runs.admit(&run, wish, gateway.clock.now())).await;
     admitted.map_err(|fault| fault.at(&tool.shown_name))?;
     entry.run = Some(run);
     Ok(())

@@ -48,7 +48,7 @@ pub(super) async fn dispatch(
         client: Arc::clone(&request.client),
         report: watch.progress,
         time: Arc::default(),
-        meta: meta(request, traceparent.as_deref(), entry),
+        meta: meta(request, &admitted.permit, traceparent.as_deref(), entry),
         traceparent,
     };
     if let Some(claim) = &entry.claim {
@@ -141,12 +141,21 @@ fn traceparent(gateway: &Gateway, request: &CallRequest, entry: &Entry) -> Optio
 }
 
 /// What the client sent along, our place in its trace, and the key, for upstreams that guard against
-/// repeats themselves.
-fn meta(request: &CallRequest, traceparent: Option<&str>, entry: &Entry) -> Map<String, Value> {
+/// repeats themselves. Nobody was shown what the client sends along, so a call that somebody approved
+/// goes without it.
+fn meta(
+    request: &CallRequest,
+    permit: &Permit,
+    traceparent: Option<&str>,
+    entry: &Entry,
+) -> Map<String, Value> {
     let key = entry.record.call.idempotency_key.as_deref();
     let ours = [("traceparent", traceparent), (META_KEY, key)];
     let ours = ours.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into())));
-    request.meta.clone().into_iter().chain(ours).collect()
+    match permit.approval_id() {
+        None => request.meta.clone().into_iter().chain(ours).collect(),
+        Some(_) => ours.collect(),
+    }
 }
 
 /// A write that got no answer may have happened all the same.

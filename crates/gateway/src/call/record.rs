@@ -228,7 +228,7 @@ pub(super) async fn settle(gateway: &Gateway, entry: &Entry, outcome: Result<&In
         bytes: text.len() as u64,
         tokens: tokens as u64,
     };
-    Box::pin(runs.settle(run, wish, outcome)).await;
+    runs.settle(run, wish, outcome).await;
 }
 
 /// A call refused before it could be recorded.

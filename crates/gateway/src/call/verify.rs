@@ -44,7 +44,7 @@ pub(super) async fn verify(
         Box::pin(evidence(gateway, request, entry)).await.map_err(|f| f.at(&tool.shown_name))?;
     }
     if matches!(way, Way::Ask(_)) {
-        affordable(gateway, request, tool, entry).await?;
+        Box::pin(affordable(gateway, request, tool, entry)).await?;
     }
     match &gateway.settings.critic.verify {
         Some(critic) => Box::pin(criticised(critic, request, tool, entry)).await,

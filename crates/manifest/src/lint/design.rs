@@ -94,6 +94,14 @@ pub(super) fn of(bound: &Bound<'_>) -> Vec<Remark> {
     remarks
 }
 
+/// A capability that is bound to nothing its upstream lists.
+pub(super) fn unbound(bound: &Bound<'_>) -> Option<Remark> {
+    let tool = &bound.capability.tool;
+    let message = format!("`{}` is bound to `{tool}`, which is not listed", bound.id());
+    let missing = bound.definition.is_none();
+    missing.then(|| Remark::new(Error, "tool-missing", &bound.below("tool"), message))
+}
+
 fn generic(bound: &Bound<'_>) -> Option<Remark> {
     let (tool, at) = (bound.capability.tool.as_str(), bound.below("tool"));
     let name = tool.to_ascii_lowercase().replace(['-', '.', ' '], "_");

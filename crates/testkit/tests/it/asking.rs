@@ -146,7 +146,7 @@ async fn where_undeclared_tools_are_callable_their_questions_pass() {
     assert!(ask(gate, vec![form("city")], json!({})).await.reached.is_empty());
 }
 
-/// CO-96, CO-97: asked and answered, it is on record, and so is what was not passed on.
+/// CO-96, CO-97, CO-171: asked and answered by the person, it is on record, and so is what was not passed on.
 #[tokio::test]
 async fn every_question_is_on_record() {
     let said = json!({"action": "accept", "content": {"city": "Oslo"}});

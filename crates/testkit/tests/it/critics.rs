@@ -90,18 +90,19 @@ async fn a_critic_that_is_not_heard_stops_writes_and_only_those() {
 async fn five_scores_are_kept_where_they_are_wanted() {
     let marks = |record: &Record| {
         let card = record.scorecard.unwrap();
-        [card.policy, card.utility, card.latency, card.safety, card.economics].map(|s| s.score)
+        let all = [card.policy, card.utility, card.latency, card.safety, card.economics];
+        all.map(|score| format!("{:.2}", score.score))
     };
-    let check = async |script: Script, wanted: [f64; 5]| {
+    let check = async |script: Script, wanted: [&str; 5]| {
         let (_, world) = shelf(script, |settings| settings.critic.scorecard = true).await;
         world.call("peek", json!({})).await;
         assert_eq!(marks(&world.last_record().await), wanted);
     };
     let odd = model::Answer::text("red \u{1b}[31m");
     let error = model::Answer { is_error: true, ..model::Answer::text("no") };
-    check(Script::Echo, [1.0, 1.0, 1.0, 1.0, 1.0]).await;
-    check(Script::Answer(odd), [1.0, 1.0, 1.0, 0.8, 1.0]).await;
-    check(Script::Answer(error), [1.0, 0.0, 1.0, 1.0, 1.0]).await;
+    check(Script::Echo, ["1.00", "1.00", "1.00", "1.00", "1.00"]).await;
+    check(Script::Answer(odd), ["1.00", "1.00", "1.00", "0.80", "1.00"]).await;
+    check(Script::Answer(error), ["1.00", "0.00", "1.00", "1.00", "1.00"]).await;
     let (_, world) = shelf(Script::Echo, |_| {}).await;
     world.call("peek", json!({})).await;
     assert_eq!(world.last_record().await.scorecard, None);
@@ -121,7 +122,8 @@ async fn an_answer_that_lacks_what_was_promised_is_worth_half() {
     let world = gate.start().await;
     world.call("look", json!({})).await;
     let utility = world.last_record().await.scorecard.unwrap().utility;
-    assert_eq!((utility.score, utility.status), (0.5, model::score::Mark::Warn));
+    assert_eq!(utility, model::score::Score::of_hundred(50, 50));
+    assert_eq!(utility.status, model::score::Mark::Warn);
 }
 
 /// CO-33, verify: nobody is asked about a call that its run could not make anyway.

@@ -296,3 +296,27 @@ async fn evidence_that_a_policy_wants_must_have_been_found_out_in_the_run() {
     assert_eq!(code(&world.send(request("r", "pay", &[fact.as_str()])).await), None);
     assert_eq!(world.last_record().await.call.evidence_refs, [fact]);
 }
+
+/// An argument that a rule reads is not there while tools are listed: what cannot be judged is hidden.
+#[tokio::test]
+async fn a_rule_that_reads_an_argument_hides_the_tool_unless_it_asks_first() {
+    let check = async |policy: &str, listed: bool, called: Option<Code>| {
+        let recorder = Recorder::one("pay", Script::Echo);
+        let gate = TestGateway::new().upstream("bank", recorder).policy(policy);
+        let world = gate.settings(|settings| settings.mode = Mode::Native).start().await;
+        assert_eq!(world.gateway.menu(&World::ann()).get().len(), usize::from(listed), "{policy}");
+        assert_eq!(code(&world.call("pay", json!({"amount": 5})).await), called, "{policy}");
+    };
+    let unasked = "permit(principal, action, resource) when { context.arguments.amount < 100 };";
+    check(unasked, false, Some(Code::ToolNotFound)).await;
+    let forbids = "permit(principal, action, resource);
+        forbid(principal, action, resource) when { context.arguments.amount > 100 };";
+    check(forbids, false, Some(Code::ToolNotFound)).await;
+    let on_calls = "permit(principal, action, resource);
+        forbid(principal, action == Action::\"call\", resource) when { context.arguments.amount > 4 };";
+    check(on_calls, true, Some(Code::PolicyDenied)).await;
+    let asks = "permit(principal, action, resource);
+        forbid(principal, action, resource)
+        when { context.arguments has amount && context.arguments.amount > 100 };";
+    check(asks, true, None).await;
+}

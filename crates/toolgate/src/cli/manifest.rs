@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use manifest::{AdapterManifest, Question, Remark, Skill, is_answered, lint};
+use manifest::{AdapterManifest, Question, Remark, Skill, is_answered, lint, lint_bindings};
 use model::{Severity, UpstreamName};
+use policy::Rules;
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -34,6 +35,9 @@ pub struct CheckArgs {
     /// The tools' definitions, as `tools/list` gives them, to look at their schemas, too
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
+    /// The policy in force, to see that gates and policies named in manifests are there
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// Skills, as JSON, that must compose only what these manifests declare
     #[arg(long, value_name = "FILE")]
     skills: Vec<PathBuf>,
@@ -48,12 +52,16 @@ pub(super) fn run(context: &Context, command: &ManifestCommand) -> Result<(), Cl
 
 fn check(context: &Context, args: &CheckArgs) -> Result<(), CliError> {
     let tools = args.tools.as_deref().map(tools).transpose()?.unwrap_or_default();
+    let rules = args.policy.as_deref().map(policy).transpose()?;
     let (mut reports, mut errors, mut manifests) = (Vec::new(), 0, Vec::new());
     for file in &args.files {
         let shown = file.display().to_string();
         let read = ManifestFile::read(&shown, &text(file)?)
             .map_err(|problem| CliError::new(Exit::Config, problem.to_string()))?;
-        let remarks = lint(&read.manifest, &tools);
+        let mut remarks = lint(&read.manifest, &tools);
+        if let Some(rules) = &rules {
+            remarks.extend(bindings(&read.manifest, rules));
+        }
         errors += remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
         if context.out.is_json() {
             reports.push(report(&shown, &read, &remarks));
@@ -113,6 +121,16 @@ fn tell(
         context.out.line(&format!("{}: {severity}: {message} ({rule})", place(at)))?;
     }
     Ok(())
+}
+
+fn policy(file: &Path) -> Result<Rules, CliError> {
+    let read = Rules::parse(&file.display().to_string(), &text(file)?);
+    read.map_err(|error| CliError::new(Exit::Config, error.to_string()))
+}
+
+fn bindings(manifest: &AdapterManifest, rules: &Rules) -> Vec<Remark> {
+    let (ids, gates) = (rules.ids(), rules.gates());
+    lint_bindings(manifest, &|name| ids.contains(name), &|gate| gates.contains(gate))
 }
 
 /// A skill and what is wrong with it.
