@@ -37,7 +37,8 @@ pub(crate) fn listener(
     judge: Option<&Arc<Judge>>,
 ) -> Listener {
     let (redactor, news) = (gateway.settings.redactor.clone(), news.clone());
-    let (judge, aside) = (judge.map(Arc::clone), gateway.aside());
+    let judge = judge.map(Arc::clone);
+    let aside = judge.as_ref().filter(|judge| judge.takes_time()).map(|_| gateway.aside());
     Listener::new(move |heard| {
         let upstream::News::Question(question) = heard else {
             return news.try_send(clean(heard, &redactor)).is_ok();
@@ -51,6 +52,7 @@ pub(crate) fn listener(
                 news.try_send(clean(passed_on(judge, question), &redactor)).is_ok()
             }
             Ok((judge, due)) => {
+                let Some(aside) = &aside else { return false };
                 let (judge, news, redactor) = (Arc::clone(judge), news.clone(), redactor.clone());
                 aside.run(async move { in_time(&judge, due, question, &news, &redactor).await });
                 true

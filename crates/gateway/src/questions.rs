@@ -96,7 +96,14 @@ impl Judge {
         weighed.map_err(|why| self.refused(method, Fault::new(Code::UpstreamError, why)))
     }
 
-    /// Whether nobody need be asked and nothing counted.
+    /// Whether any question may have to be counted or looked at.
+    pub(crate) fn takes_time(&self) -> bool {
+        self.runs.is_some()
+            || self.desk.is_some()
+            || self.manifest.as_deref().is_some_and(bounds_questions)
+    }
+
+    /// Whether nobody need be asked and nothing counted. INVARIANT: if not, the judge takes time.
     pub(crate) fn is_free(&self, due: &Due) -> bool {
         !due.review && due.most.is_none() && (self.runs.is_none() || due.asks.is_none())
     }

@@ -5,6 +5,7 @@
 use model::{Approval, ApprovalId, ApprovalState, Code, Fault, Timestamp};
 
 use crate::database::Connection;
+use crate::limits;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
 
@@ -88,6 +89,10 @@ impl Write for Question {
         rows::mark_expired(connection, now).await?;
         if let Some(live) = rows::live(connection, &self.0.subject_hash, now).await? {
             return Ok(live);
+        }
+        if rows::waiting(connection, &self.0.requested_by).await? >= limits::QUESTIONS_MAX {
+            let message = "too many questions of this caller wait for people; wait for answers";
+            return Err(Fault::new(Code::RateLimited, message).at(&self.0.tool).into());
         }
         rows::insert(connection, &self.0).await?;
         Ok(Approval { state: ApprovalState::Pending, ..self.0.clone() })

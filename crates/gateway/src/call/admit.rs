@@ -63,7 +63,11 @@ fn identity(request: &CallRequest) -> Result<(), Fault> {
 fn rate(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fault> {
     let declared = tool.capability.as_ref().and_then(|capability| capability.limits.per_minute);
     let per_minute = declared.unwrap_or(gateway.settings.calls_per_minute);
-    let who_on_what = format!("{} {}", request.caller.principal.account(), tool.item.key);
+    let (who, key) = (&request.caller.principal, &tool.item.key);
+    let who_on_what = match &who.tenant_id {
+        None => format!("{who} {key}"),
+        Some(_) => format!("{} {key}", who.account()),
+    };
     gateway.pace.count(&who_on_what, per_minute, gateway.clock.now())
 }
 

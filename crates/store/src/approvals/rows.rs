@@ -64,6 +64,19 @@ pub(super) async fn live(
     Ok(row.map(Row::approval).transpose()?)
 }
 
+/// How many questions of this caller nobody has answered yet.
+pub(super) async fn waiting(
+    connection: &mut Connection,
+    requested_by: &str,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT COUNT(*) FROM approvals WHERE state = 'pending' AND requested_by = $1",
+    )
+    .bind(requested_by)
+    .fetch_one(connection)
+    .await
+}
+
 pub(super) async fn mark_expired(
     connection: &mut Connection,
     now: Timestamp,

@@ -255,6 +255,11 @@ async fn a_task_begun_at_one_gate_is_known_at_another_to_its_owner_alone() {
     let foreign = send(&gates[1], "eve", get.clone(), "t1").await;
     assert_eq!(code(&foreign), Some(Code::TaskNotFound));
     assert_eq!(code(&send(&gates[1], "ann", get, "t1").await), None);
+    for gate in gates {
+        gate.close(Duration::from_secs(5)).await;
+    }
+}
+
 /// A run's budget is one budget, however many gates its calls come in at.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_gates_spend_one_budget() {
@@ -276,7 +281,7 @@ async fn two_gates_spend_one_budget() {
     }
     let refused: Vec<_> = calls.join_all().await.into_iter().flatten().map(|f| f.code).collect();
     assert_eq!((recorder.count(), refused.len()), (7, 57));
-    assert!(refused.iter().all(|code| *code == model::Code::BudgetExceeded), "{refused:?}");
+    assert!(refused.iter().all(|code| *code == Code::BudgetExceeded), "{refused:?}");
     for gate in gates {
         gate.close(Duration::from_secs(5)).await;
     }
