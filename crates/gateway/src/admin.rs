@@ -1,11 +1,14 @@
 //! For people rather than agents: what was recorded, and what waits for an answer.
 
+use std::sync::Arc;
+
 use model::{Approval, ApprovalState, Caller, Code, Fault, Record};
 use policy::Action;
 use store::{RecordFilter, RecordLine, Verdict};
+use upstream::Webhook;
 
 use crate::browse;
-use crate::gateway::Gateway;
+use crate::gateway::{Aside, Gateway};
 
 impl Gateway {
     pub async fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordLine>, Fault> {
@@ -22,7 +25,9 @@ impl Gateway {
 
     /// Takes a human's answer. It counts once.
     pub async fn answer(&self, approval: &str, verdict: Verdict) -> Result<Approval, Fault> {
-        self.store.answer(approval, verdict).await
+        let answered = self.store.answer(approval, verdict).await;
+        self.answered.notify_waiters();
+        answered
     }
 
     /// Takes the answer of somebody who came in at the door, if it is theirs to give: not the one
@@ -40,7 +45,7 @@ impl Gateway {
             return Err(Fault::new(Code::PermissionDenied, message).at(id));
         }
         let verdict = Verdict { approved, approver: approver.principal.to_string(), reason };
-        self.store.answer(approval.approval_id.as_str(), verdict).await
+        self.answer(approval.approval_id.as_str(), verdict).await
     }
 
     /// The question, for somebody who may answer it; unknown to everybody else.
@@ -68,18 +73,36 @@ impl Gateway {
         })
     }
 
-    /// Tells whoever the operator named that somebody is asked. The call does not wait for it.
+    /// Who tells that somebody is asked.
+    pub(crate) fn herald(&self) -> Herald {
+        Herald {
+            webhook: self.settings.approval_webhook.clone(),
+            page: self.settings.approval_page.clone(),
+            aside: self.aside(),
+        }
+    }
+}
+
+/// Tells whoever the operator named of questions.
+#[derive(Clone, Debug)]
+pub(crate) struct Herald {
+    webhook: Option<Arc<Webhook>>,
+    page: Option<String>,
+    aside: Aside,
+}
+
+impl Herald {
+    /// Nothing waits for it.
     pub(crate) fn announce(&self, approval: &Approval) {
-        let Some(webhook) = &self.settings.approval_webhook else { return };
-        let page = self.settings.approval_page.as_ref();
-        let url = page.map(|page| format!("{page}/{}", approval.approval_id));
+        let Some(webhook) = &self.webhook else { return };
+        let url = self.page.as_ref().map(|page| format!("{page}/{}", approval.approval_id));
         let message =
             serde_json::json!({"event": "approval.requested", "approval": approval, "url": url});
-        let webhook = std::sync::Arc::clone(webhook);
-        self.beside(async move {
+        let webhook = Arc::clone(webhook);
+        self.aside.run(async move {
             if let Err(fault) = webhook.tell(&message).await {
                 let detail = fault.log.as_deref().unwrap_or_default();
-                tracing::warn!(%fault, detail, "nobody was told that a call waits for approval");
+                tracing::warn!(%fault, detail, "nobody was told that a person is asked");
             }
         });
     }

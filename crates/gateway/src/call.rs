@@ -12,6 +12,9 @@ mod resolve;
 /// 7: whether this call may be made.
 mod authorize;
 
+/// 7, where a policy permits and asks for more.
+mod oblige;
+
 /// Before anybody is asked, and after the answer: what a critic says, where there is one.
 mod verify;
 
@@ -88,6 +91,8 @@ pub struct CallRequest {
     /// The trace the caller is in, where it is in one.
     pub trace: Option<Trace>,
     pub idempotency_key: Option<String>,
+    /// The facts the call rests on, by what records call them.
+    pub evidence: Vec<String>,
     /// What the caller says it is about.
     pub intent: Option<String>,
     /// The caller's own patience; ours may be shorter.
@@ -111,6 +116,7 @@ impl CallRequest {
             run_id: None,
             trace: None,
             idempotency_key: None,
+            evidence: Vec::new(),
             intent: None,
             timeout: None,
             up_to: None,
@@ -159,6 +165,9 @@ impl Gateway {
         };
         let mut entry = record::open(self, &request);
         let outcome = self.road(&request, &watch, &mut entry).await;
+        if self.runs.is_some() {
+            Box::pin(record::settle(self, &entry, outcome.as_ref())).await;
+        }
         let mut ended = record::end(self, entry, outcome);
         verify::score(self, &mut ended).await;
         Box::pin(record::close(self, ended)).await
@@ -184,7 +193,7 @@ impl Gateway {
         if let Some(stored) = stored {
             return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
-        verify::verify(self, &request, &tool, entry).await?;
+        verify::verify(self, &request, &tool, &way, entry).await?;
         let asking = Asking { request: &request, tool: &tool, watch };
         let permit = approve::approve(self, &asking, way, entry).await?;
         let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;
@@ -202,7 +211,7 @@ impl Gateway {
         let tool = resolve::resolve(self, request, entry)?;
         let keyed = claim::with_key(self, request, &tool, entry);
         let request = keyed.map_or(Cow::Borrowed(request), Cow::Owned);
-        let way = authorize::authorize(self, &request, &tool, entry)?;
+        let way = authorize::authorize(self, &request, &tool, entry).await?;
         let claim = claim::claim(self, &request, &tool, entry)?;
         let stored = claim::recall(self, &tool, claim.as_ref(), entry).await?;
         Ok(Judged { tool, request, way, claim, stored })

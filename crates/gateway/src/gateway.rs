@@ -10,6 +10,7 @@ use manifest::AdapterManifest;
 use model::{Clock, Code, Fault, Generation, UpstreamName};
 use policy::Rules;
 use store::Store;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use upstream::Upstreams;
@@ -20,7 +21,6 @@ use crate::listing::Prepared;
 use crate::meaning::Meaning;
 use crate::memory::Memory;
 use crate::pace::Pace;
-use crate::questions::Asked;
 use crate::refresh::Offers;
 use crate::runs::Runs;
 use crate::sessions::Kept;
@@ -58,7 +58,8 @@ pub struct Gateway {
     pub(crate) settings: Settings,
     pub(crate) pace: Pace,
     pub(crate) runs: Option<Arc<Runs>>,
-    pub(crate) asked: Asked,
+    /// Rings whenever somebody has answered a question here.
+    pub(crate) answered: Arc<Notify>,
     pub(crate) meaning: Arc<Meaning>,
     pub(crate) manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
     pub(crate) namespaces: BTreeMap<UpstreamName, String>,
@@ -90,8 +91,8 @@ impl Gateway {
         parts.upstreams.attach(&changes.bell());
         Self {
             pace: Pace::new(parts.settings.calls_in_flight),
-            runs: Runs::new(&parts.settings.runs).map(Arc::new),
-            asked: Asked::default(),
+            runs: Runs::new(&parts.settings.runs, &parts.store).map(Arc::new),
+            answered: Arc::default(),
             meaning: Arc::new(Meaning::new(&parts.settings, parts.clock.clone())),
             upstreams: parts.upstreams,
             manifests: parts.manifests,
@@ -125,12 +126,9 @@ impl Gateway {
         });
     }
 
-    /// Does something that nobody waits for but the gate's own end.
-    pub(crate) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let stop = self.stop.clone();
-        self.running.spawn(async move {
-            stop.run_until_cancelled(work).await;
-        });
+    /// Where something is done that nobody waits for but the gate's own end.
+    pub(crate) fn aside(&self) -> Aside {
+        Aside { running: self.running.clone(), stop: self.stop.clone() }
     }
 
     /// The same for the catalogue of this moment, waited for.
@@ -220,6 +218,22 @@ impl Gateway {
     /// Cancelled when the gate will wait no longer.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.stop
+    }
+}
+
+/// What goes on beside a call, until it is done or the gate waits no longer.
+#[derive(Clone, Debug)]
+pub(crate) struct Aside {
+    running: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Aside {
+    pub(crate) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        self.running.spawn(async move {
+            stop.run_until_cancelled(work).await;
+        });
     }
 }
 

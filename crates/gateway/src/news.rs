@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use context::{Cleared, Redactor, pass};
-use model::LogLevel;
 use model::fault::WireError;
+use model::{Code, Fault, LogLevel};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 use upstream::Listener;
 
 use crate::gateway::Gateway;
-use crate::questions::{self, Judge};
+use crate::questions::{self, Due, Judge, Patience};
 
 /// One thing said in the course of a call.
 #[derive(Debug)]
@@ -38,30 +38,70 @@ pub(crate) fn listener(
 ) -> Listener {
     let (redactor, news) = (gateway.settings.redactor.clone(), news.clone());
     let judge = judge.map(Arc::clone);
-    Listener::new(move |heard| match judged(heard, judge.as_ref()) {
-        Some(heard) => news.try_send(clean(heard, &redactor)).is_ok(),
-        // Its upstream has been told already.
-        None => true,
+    let aside = judge.as_ref().filter(|judge| judge.takes_time()).map(|_| gateway.aside());
+    Listener::new(move |heard| {
+        let upstream::News::Question(question) = heard else {
+            return news.try_send(clean(heard, &redactor)).is_ok();
+        };
+        let judged = judge.as_ref().ok_or_else(|| Fault::new(Code::UpstreamError, UNASKED));
+        let weighed = judged.and_then(|judge| {
+            judge.weigh(&question.method, &question.params).map(|due| (judge, due))
+        });
+        match weighed {
+            Ok((judge, due)) if judge.is_free(&due) => {
+                news.try_send(clean(passed_on(judge, question), &redactor)).is_ok()
+            }
+            Ok((judge, due)) => {
+                let Some(aside) = &aside else { return false };
+                let (judge, news, redactor) = (Arc::clone(judge), news.clone(), redactor.clone());
+                aside.run(async move { in_time(&judge, due, question, &news, &redactor).await });
+                true
+            }
+            Err(fault) => {
+                refuse(question.reply, &fault);
+                true
+            }
+        }
     })
 }
 
-/// What may be passed on. A question that may not is answered here.
-fn judged(heard: upstream::News, judge: Option<&Arc<Judge>>) -> Option<upstream::News> {
-    let upstream::News::Question(upstream::Question { method, params, reply }) = heard else {
-        return Some(heard);
+const UNASKED: &str = "the client answers nothing";
+
+/// A question that somebody must count or look at first. Nobody looks longer than its upstream waits.
+async fn in_time(
+    judge: &Arc<Judge>,
+    due: Due,
+    mut question: upstream::Question,
+    news: &mpsc::Sender<News>,
+    redactor: &Redactor,
+) {
+    let upstream::Question { method, params, reply } = &mut question;
+    // If the upstream gives up, the question of a person stays open and nothing was passed on.
+    let settled = tokio::select! {
+        settled = judge.settle(due, method, params, Patience::Wait) => settled,
+        () = reply.closed() => return,
     };
-    let judge = judge.ok_or_else(|| "the client answers nothing".to_owned());
-    match judge.and_then(|judge| judge.judge(&method, &params).map(|()| judge)) {
-        Ok(judge) => {
-            let reply = questions::through(judge, &method, &params, reply);
-            Some(upstream::News::Question(upstream::Question { method, params, reply }))
-        }
-        Err(why) => {
-            if reply.send(Err(questions::refusal(&why))).is_err() {
-                tracing::debug!("an upstream no longer waits for its answer");
+    match settled {
+        Ok(()) => {
+            if news.try_send(clean(passed_on(judge, question), redactor)).is_err() {
+                tracing::debug!("the client does not listen, and an upstream hears no answer");
             }
-            None
         }
+        Err(fault) => refuse(question.reply, &fault),
+    }
+}
+
+/// As the client is asked, with the judge between its answer and the upstream.
+fn passed_on(judge: &Arc<Judge>, question: upstream::Question) -> upstream::News {
+    let upstream::Question { method, params, reply } = question;
+    let params = judge.asked(&method, params);
+    let reply = questions::through(judge, &method, &params, reply);
+    upstream::News::Question(upstream::Question { method, params, reply })
+}
+
+fn refuse(reply: oneshot::Sender<Result<Value, WireError>>, fault: &Fault) {
+    if reply.send(Err(questions::refusal(&fault.message))).is_err() {
+        tracing::debug!("an upstream no longer waits for its answer");
     }
 }
 

@@ -4,29 +4,28 @@
 //! Off unless a manifest declares it, or the gate is set to let undeclared upstreams ask.
 
 mod form;
+mod review;
 mod roots;
 mod sampling;
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use context::Redactor;
-use manifest::AdapterManifest;
+use manifest::{AdapterManifest, Review};
 use model::fault::WireError;
-use model::{Client, Clock, Finding, Severity, UpstreamName};
+use model::{Client, Code, Fault, Finding, Severity};
+use policy::Permit;
 use serde_json::{Map, Value};
+use store::Store;
 use tokio::sync::oneshot;
 
 use crate::call::CallRequest;
 use crate::gateway::Gateway;
 use crate::runs::{self, Asks, Runs};
+use crate::settings::Reads;
 
-/// Questions of one upstream in one run that are remembered; beyond that, all are forgotten.
-const RUNS_MAX: usize = 10_000;
-
-/// How often each upstream has asked in each run: elicitations and samples.
-pub(crate) type Asked = Arc<Mutex<HashMap<String, (u32, u32)>>>;
+pub(crate) use review::Patience;
 
 /// Judges what one upstream asks in the course of one call.
 #[derive(Debug)]
@@ -38,86 +37,157 @@ pub(crate) struct Judge {
     redactor: Redactor,
     run: String,
     runs: Option<Arc<Runs>>,
-    asked: Asked,
+    /// Whose questions these are, and in which run.
     key: String,
-    clock: Clock,
+    store: Store,
+    desk: Option<review::Desk>,
+    /// Whether the call leaves a record.
+    recorded: bool,
+    writes: bool,
     /// Samples asked for within this call.
     iterations: AtomicU32,
     told: Arc<Mutex<Vec<Finding>>>,
 }
 
+/// What must still happen before a question that may be asked is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Due {
+    asks: Option<Asks>,
+    /// Of these in a run, by the manifest.
+    most: Option<u32>,
+    review: bool,
+}
+
 impl Judge {
-    pub(crate) fn new(gateway: &Gateway, request: &CallRequest, upstream: &UpstreamName) -> Self {
-        let run = runs::key(request);
+    pub(crate) fn new(
+        gateway: &Gateway,
+        request: &CallRequest,
+        permit: &Permit,
+        policy_hash: &str,
+    ) -> Self {
+        let upstream = permit.upstream();
+        let manifest = gateway.manifests.get(upstream).map(Arc::clone);
+        // Worked out only where somebody counts or looks: most upstreams ask nothing.
+        let counts = gateway.runs.is_some() || manifest.as_deref().is_some_and(bounds_questions);
+        let run = if counts { runs::key(request) } else { String::new() };
+        let looked_at = manifest.as_deref().is_some_and(is_looked_at);
+        let desk = looked_at.then(|| review::Desk::new(gateway, request, permit, policy_hash));
+        let writes = permit.effect().is_write();
         Self {
-            manifest: gateway.manifests.get(upstream).map(Arc::clone),
+            manifest,
             open: gateway.settings.undeclared_asks,
             client: Arc::clone(&request.client),
             redactor: gateway.settings.redactor.clone(),
             key: format!("{upstream} {run}"),
             run,
             runs: gateway.runs.clone(),
-            asked: Arc::clone(&gateway.asked),
-            clock: gateway.clock.clone(),
+            store: gateway.store.clone(),
+            desk,
+            recorded: writes || gateway.settings.reads == Reads::Keep,
+            writes,
             iterations: AtomicU32::new(0),
             told: Arc::default(),
         }
     }
 
-    /// Whether this may be asked; if so it is counted.
-    pub(crate) fn judge(&self, method: &str, params: &Map<String, Value>) -> Result<(), String> {
-        let judged = self.weigh(method, params);
-        let (severity, word) = match &judged {
-            Ok(()) => (Severity::Info, "asked"),
-            Err(_) => (Severity::Warning, "not asked"),
-        };
-        let why = judged.as_ref().err().map(|why| format!(": {why}")).unwrap_or_default();
-        self.tell(severity, format!("{word} `{method}`{why}"));
-        judged
+    /// Whether this may be asked at all, and what is due before. A refusal is on record.
+    pub(crate) fn weigh(&self, method: &str, params: &Map<String, Value>) -> Result<Due, Fault> {
+        let weighed = self.by_rule(method, params);
+        weighed.map_err(|why| self.refused(method, Fault::new(Code::UpstreamError, why)))
     }
 
-    fn weigh(&self, method: &str, params: &Map<String, Value>) -> Result<(), String> {
+    /// Whether any question may have to be counted or looked at.
+    pub(crate) fn takes_time(&self) -> bool {
+        self.runs.is_some()
+            || self.desk.is_some()
+            || self.manifest.as_deref().is_some_and(bounds_questions)
+    }
+
+    /// Whether nobody need be asked and nothing counted. INVARIANT: if not, the judge takes time.
+    pub(crate) fn is_free(&self, due: &Due) -> bool {
+        !due.review && due.most.is_none() && (self.runs.is_none() || due.asks.is_none())
+    }
+
+    /// Counts the question, and waits for a person where one must look at it first.
+    pub(crate) async fn settle(
+        &self,
+        due: Due,
+        method: &str,
+        params: &Map<String, Value>,
+        patience: Patience,
+    ) -> Result<(), Fault> {
+        let settled = self.count(&due).await;
+        settled.map_err(|fault| self.refused(method, fault))?;
+        let Some(desk) = self.desk.as_ref().filter(|_| due.review) else { return Ok(()) };
+        let reviewed = desk.review(method, params, patience).await;
+        let approval = reviewed.map_err(|fault| self.refused(method, fault))?;
+        let by = approval.approver.as_deref().unwrap_or_default();
+        let id = &approval.approval_id;
+        self.tell(Severity::Info, format!("`{method}` was let pass by `{by}`: approval {id}"));
+        Ok(())
+    }
+
+    /// What the client is asked, which is not in all what the upstream asked. It is on record.
+    pub(crate) fn asked(&self, method: &str, params: Map<String, Value>) -> Map<String, Value> {
+        self.tell(Severity::Info, format!("asked `{method}`"));
         let manifest = self.manifest.as_deref();
-        let (asks, most) = match method {
+        let rule = manifest.and_then(|manifest| manifest.sampling.as_ref());
+        match rule.filter(|_| method == SAMPLE) {
+            Some(rule) => sampling::routed(params, rule),
+            None => params,
+        }
+    }
+
+    fn by_rule(&self, method: &str, params: &Map<String, Value>) -> Result<Due, String> {
+        let manifest = self.manifest.as_deref();
+        match method {
             "elicitation/create" => {
                 let rule = manifest.and_then(|manifest| manifest.elicitation.as_ref());
                 form::check(params, rule, self.open, &self.redactor)?;
-                (Asks::Elicitation, rule.and_then(|rule| rule.max_per_run))
+                let most = rule.and_then(|rule| rule.max_per_run);
+                Ok(Due { asks: Some(Asks::Elicitation), most, review: false })
             }
-            "sampling/createMessage" => {
+            SAMPLE => {
                 let rule = manifest.and_then(|manifest| manifest.sampling.as_ref());
                 let before = self.iterations.fetch_add(1, Ordering::SeqCst);
                 sampling::check(params, rule, self.open, &self.client, before)?;
-                (Asks::Sample, rule.and_then(|rule| rule.max_per_run))
+                if let Some(rule) = rule.filter(|_| !self.open) {
+                    let budgeted = self.runs.as_ref().is_some_and(|runs| runs.bounds_samples());
+                    sampling::governed(rule, budgeted, self.recorded)?;
+                }
+                let review = rule.is_some_and(|rule| sampling::reviewed(params, rule, self.writes));
+                let most = rule.and_then(|rule| rule.max_per_run);
+                Ok(Due { asks: Some(Asks::Sample), most, review })
             }
             "roots/list" if self.open || manifest.is_some_and(|m| m.sandbox.is_some()) => {
-                (Asks::Other, None)
+                Ok(Due { asks: Some(Asks::Other), ..Due::default() })
             }
-            "roots/list" => return Err("no manifest says which folders it may know".to_owned()),
-            _ => return Err("nobody answers this here".to_owned()),
-        };
-        self.count(asks, most)
+            "roots/list" => Err("no manifest says which folders it may know".to_owned()),
+            _ => Err("nobody answers this here".to_owned()),
+        }
     }
 
-    fn count(&self, asks: Asks, most: Option<u32>) -> Result<(), String> {
+    /// Towards the run's budget and towards the manifest's bound.
+    async fn count(&self, due: &Due) -> Result<(), Fault> {
+        let Some(asks) = due.asks else { return Ok(()) };
         if let Some(runs) = &self.runs {
-            runs.ask(&self.run, asks, self.clock.now()).map_err(|fault| fault.message)?;
+            runs.ask(&self.run, asks).await?;
         }
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if asked.len() >= RUNS_MAX && !asked.contains_key(&self.key) {
-            asked.clear();
-        }
-        let (elicited, sampled) = asked.entry(self.key.clone()).or_default();
-        let count = match asks {
-            Asks::Elicitation => elicited,
-            Asks::Sample => sampled,
-            Asks::Other => return Ok(()),
+        let Some(most) = due.most else { return Ok(()) };
+        let count = move |turn: &mut store::Turn| {
+            let count = match asks {
+                Asks::Elicitation => &mut turn.spending.elicitations,
+                Asks::Sample => &mut turn.spending.samples,
+                Asks::Other => return Ok(()),
+            };
+            if *count >= u64::from(most) {
+                let message = format!("the manifest allows {most} of these in a run");
+                return Err(Fault::new(Code::BudgetExceeded, message));
+            }
+            *count += 1;
+            Ok(())
         };
-        if most.is_some_and(|most| *count >= most) {
-            return Err(format!("the manifest allows {count} of these in a run"));
-        }
-        *count += 1;
-        Ok(())
+        self.store.spend(&self.key, None, count).await
     }
 
     /// What goes back to the upstream of what the client said.
@@ -127,18 +197,26 @@ impl Judge {
         params: &Map<String, Value>,
         said: Value,
     ) -> Result<Value, WireError> {
-        let sandbox = self.manifest.as_deref().and_then(|manifest| manifest.sandbox.as_ref());
+        let manifest = self.manifest.as_deref();
         let given = match method {
             "elicitation/create" => form::answered(params, said),
-            "roots/list" => Ok(roots::within(said, sandbox, self.open)),
+            "roots/list" => {
+                Ok(roots::within(said, manifest.and_then(|m| m.sandbox.as_ref()), self.open))
+            }
+            SAMPLE => sampling::answered(said, manifest.and_then(|m| m.sampling.as_ref())),
             _ => Ok(said),
         };
         let word = match &given {
             Ok(given) => given.get("action").and_then(Value::as_str).unwrap_or("answered"),
-            Err(_) => "with what does not fit the form",
+            Err(why) => why.as_str(),
         };
         self.tell(Severity::Info, format!("`{method}` was answered: {word}"));
         given.map_err(|why| refusal(&why))
+    }
+
+    fn refused(&self, method: &str, fault: Fault) -> Fault {
+        self.tell(Severity::Warning, format!("not asked `{method}`: {}", fault.message));
+        fault
     }
 
     fn tell(&self, severity: Severity, message: String) {
@@ -150,6 +228,18 @@ impl Judge {
     pub(crate) fn told(&self) -> Vec<Finding> {
         std::mem::take(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+const SAMPLE: &str = "sampling/createMessage";
+
+fn bounds_questions(manifest: &AdapterManifest) -> bool {
+    let elicited = manifest.elicitation.as_ref().and_then(|rule| rule.max_per_run);
+    elicited.or(manifest.sampling.as_ref().and_then(|rule| rule.max_per_run)).is_some()
+}
+
+/// INVARIANT: whatever is due for review has a desk.
+fn is_looked_at(manifest: &AdapterManifest) -> bool {
+    manifest.sampling.as_ref().is_some_and(|rule| rule.review != Review::Never)
 }
 
 /// A reply that goes through the judge on its way back to the upstream.
@@ -179,12 +269,13 @@ pub(crate) fn refusal(why: &str) -> WireError {
 }
 
 /// Each question of an answer that is not the last, for clients that take part in rounds.
-pub(crate) fn in_answer(rest: &Map<String, Value>) -> Vec<(String, Map<String, Value>)> {
-    let asked = rest.get("inputRequests").and_then(Value::as_object);
-    let each = asked.into_iter().flat_map(Map::values).map(|question| {
-        let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
-        let params = question.get("params").and_then(Value::as_object);
-        (method.to_owned(), params.cloned().unwrap_or_default())
+pub(crate) fn in_answer(rest: &mut Map<String, Value>) -> Vec<(String, &mut Map<String, Value>)> {
+    let asked = rest.get_mut("inputRequests").and_then(Value::as_object_mut);
+    let each = asked.into_iter().flat_map(Map::values_mut).filter_map(|question| {
+        let question = question.as_object_mut()?;
+        let method = question.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let params = question.entry("params").or_insert_with(|| Map::new().into());
+        Some((method, params.as_object_mut()?))
     });
     each.collect()
 }

@@ -98,10 +98,12 @@ fn rule(tool: Option<&KnownTool>) -> ReplayRule {
 fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Decision> {
     let then = record.decision.as_ref()?;
     let call = &record.call;
-    let principal = call.principal_chain.first()?.clone();
-    let agent = call.principal_chain.get(1).filter(|next| next.kind == PrincipalKind::Agent);
+    let mut chain = call.principal_chain.iter().skip(usize::from(call.acts_for.is_some()));
+    let principal = chain.next()?.clone();
+    let agent = chain.next().filter(|next| next.kind == PrincipalKind::Agent);
     let client = agent.map(|agent| agent.id.clone());
     let caller = Caller {
+        acts_for: call.acts_for.clone(),
         session: call.session_id.clone(),
         client,
         roles: call.roles.clone(),

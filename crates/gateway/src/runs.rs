@@ -1,22 +1,17 @@
-//! What each run has used up, and the call too many. Counted in memory, by this gate alone, and only
-//! where a budget is set.
+//! What each run may use, and the call too many. Counted in the store, by every gate on it together,
+//! and only where a budget is set.
 //!
 //! A call without a run counts towards the run that its caller and session are.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
-use model::run::RunBudget;
-use model::{Code, Fault, Timestamp};
+use model::run::{RunBudget, Spending};
+use model::{Code, Fault, Timestamp, canonical};
 use policy::Spent;
+use store::{Store, Turn};
 
 use crate::call::CallRequest;
 use crate::gateway::Gateway;
-
-/// Runs remembered; beyond that the one idle longest is forgotten.
-const RUNS_MAX: usize = 10_000;
-/// Different calls remembered in one run.
-const CALLS_MAX: usize = 1_000;
 
 /// What a run may use, and how often it may repeat itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,163 +61,167 @@ pub(crate) struct Outcome {
 
 #[derive(Debug)]
 pub(crate) struct Runs {
-    limits: RunLimits,
-    known: Mutex<HashMap<String, Run>>,
-}
-
-#[derive(Debug)]
-struct Run {
-    began: Timestamp,
-    last: Timestamp,
-    calls: u64,
-    writes: u64,
-    tokens: u64,
-    cost: u64,
-    retries: u64,
-    iterations: u64,
-    bytes: u64,
-    elicitations: u64,
-    samples: u64,
-    /// By tool and arguments: how often, and whether it failed last.
-    made: HashMap<String, (u64, bool)>,
+    limits: Arc<RunLimits>,
+    store: Store,
 }
 
 impl Runs {
     /// Nothing, where nothing is bounded.
-    pub(crate) fn new(limits: &RunLimits) -> Option<Self> {
-        let limits = limits.clone();
-        (!limits.is_unbounded()).then(|| Self { limits, known: Mutex::default() })
+    pub(crate) fn new(limits: &RunLimits, store: &Store) -> Option<Self> {
+        let bounded = !limits.is_unbounded();
+        bounded.then(|| Self { limits: Arc::new(limits.clone()), store: store.clone() })
+    }
+
+    pub(crate) fn bounds_samples(&self) -> bool {
+        self.limits.budget.max_samples.is_some()
     }
 
     pub(crate) fn counts_tokens(&self) -> bool {
         self.limits.budget.max_tokens.is_some()
     }
 
-    /// Counts the call, or refuses it. What is refused is not counted.
-    pub(crate) fn admit(&self, run: &str, wish: Wish<'_>, now: Timestamp) -> Result<(), Fault> {
-        self.with(run, now, |run| {
-            let key = format!("{} {}", wish.tool, wish.args_hash);
-            let (times, failed) = run.made.get(&key).copied().unwrap_or_default();
-            let (retry, cost) = (u64::from(failed), self.limits.cost(wish.tool));
-            if let Some(most) = self.limits.same_call.filter(|most| times >= *most) {
-                return Err(looping(most));
-            }
-            let budget = &self.limits.budget;
-            let wall = u64::try_from(now.since(run.began).as_millis()).unwrap_or(u64::MAX);
-            let writes = u64::from(wish.writes);
-            for (what, used, more, most) in [
-                ("calls", run.calls, 1, budget.max_calls),
-                ("write calls", run.writes, writes, budget.max_write_calls.filter(|_| wish.writes)),
-                ("retries", run.retries, retry, budget.max_retries.filter(|_| failed)),
-                ("cost", run.cost, cost, budget.max_cost_minor.filter(|_| cost > 0)),
-                ("milliseconds", wall, 1, budget.max_wall_ms),
-                ("tokens", run.tokens, 1, budget.max_tokens),
-                ("result bytes", run.bytes, 1, budget.max_result_bytes),
-            ] {
-                within(what, used, more, most)?;
-            }
-            run.calls += 1;
-            run.writes += writes;
-            run.retries += retry;
-            run.cost += cost;
-            if run.made.len() < CALLS_MAX || run.made.contains_key(&key) {
-                run.made.insert(key, (times + 1, false));
-            }
-            Ok(())
-        })
+    pub(crate) fn counts_bytes(&self) -> bool {
+        self.limits.budget.max_result_bytes.is_some()
     }
 
-    /// Adds what came of a call that was admitted.
-    pub(crate) fn settle(&self, run: &str, wish: Wish<'_>, outcome: Outcome, now: Timestamp) {
-        self.with(run, now, |run| {
-            run.bytes += outcome.bytes;
-            run.tokens += outcome.tokens;
-            if let Some(made) = run.made.get_mut(&format!("{} {}", wish.tool, wish.args_hash)) {
-                made.1 = outcome.failed;
-            }
-        });
+    /// Counts the call, or refuses it. What is refused is not counted.
+    pub(crate) async fn admit(
+        &self,
+        run: &str,
+        wish: Wish<'_>,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let limits = Arc::clone(&self.limits);
+        let (cost, writes) = (limits.cost(wish.tool), wish.writes);
+        let call = self.call(wish);
+        let admit = move |turn: &mut Turn| admit(&limits, turn, cost, writes, now);
+        self.store.spend(run, call.as_deref(), admit).await
+    }
+
+    /// Whether the call would be admitted, as things stand. Nothing is counted.
+    pub(crate) async fn foresee(
+        &self,
+        run: &str,
+        wish: Wish<'_>,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let call = self.call(wish);
+        let mut turn = self.store.turn(run, call.as_deref()).await?;
+        admit(&self.limits, &mut turn, self.limits.cost(wish.tool), wish.writes, now)
+    }
+
+    /// Adds what came of a call that was admitted, where that counts.
+    pub(crate) async fn settle(&self, run: &str, wish: Wish<'_>, outcome: Outcome) {
+        let failed = outcome.failed && self.limits.budget.max_retries.is_some();
+        if !failed && !self.counts_tokens() && !self.counts_bytes() {
+            return;
+        }
+        let call = self.call(wish).filter(|_| failed);
+        let settle = move |turn: &mut Turn| {
+            turn.spending.result_bytes += outcome.bytes;
+            turn.spending.tokens += outcome.tokens;
+            turn.made.1 |= failed;
+            Ok(())
+        };
+        if let Err(fault) = self.store.spend(run, call.as_deref(), settle).await {
+            tracing::warn!(%fault, "what a call has used up is not counted");
+        }
     }
 
     /// Counts a question of an upstream, or refuses it.
-    pub(crate) fn ask(&self, run: &str, asks: Asks, now: Timestamp) -> Result<(), Fault> {
-        let budget = &self.limits.budget;
-        self.with(run, now, |run| {
-            within("iterations", run.iterations, 1, budget.max_iterations)?;
-            match asks {
-                Asks::Elicitation => {
-                    within("elicitations", run.elicitations, 1, budget.max_elicitations)?;
-                    run.elicitations += 1;
-                }
-                Asks::Sample => {
-                    within("samples", run.samples, 1, budget.max_samples)?;
-                    run.samples += 1;
-                }
-                Asks::Other => {}
-            }
-            run.iterations += 1;
-            Ok(())
-        })
+    pub(crate) async fn ask(&self, run: &str, asks: Asks) -> Result<(), Fault> {
+        let limits = Arc::clone(&self.limits);
+        self.store.spend(run, None, move |turn| ask(&limits.budget, &mut turn.spending, asks)).await
     }
 
-    pub(crate) fn spent(&self, run: &str) -> Spent {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let spent = known.get(run).map(|run| Spent { calls: run.calls, writes: run.writes });
-        spent.unwrap_or_default()
+    async fn spent(&self, run: &str) -> Result<Spent, Fault> {
+        let known = self.store.spending(run).await?;
+        let spent = known.map(|known| Spent { calls: known.calls, writes: known.writes });
+        Ok(spent.unwrap_or_default())
     }
 
-    fn with<T>(&self, run: &str, now: Timestamp, change: impl FnOnce(&mut Run) -> T) -> T {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= RUNS_MAX && !known.contains_key(run) {
-            let idle = known.iter().min_by_key(|(name, run)| (run.last, (*name).clone()));
-            if let Some(idle) = idle.map(|(name, _)| name.clone()) {
-                known.remove(&idle);
-            }
-        }
-        let run = known.entry(run.to_owned()).or_insert_with(|| Run::new(now));
-        run.last = now;
-        change(run)
+    /// By which name the same call is known again, where anybody asks whether it is the same.
+    fn call(&self, wish: Wish<'_>) -> Option<String> {
+        let counted = self.limits.same_call.is_some() || self.limits.budget.max_retries.is_some();
+        counted.then(|| format!("{} {}", wish.tool, wish.args_hash))
     }
 }
 
-impl Run {
-    fn new(now: Timestamp) -> Self {
-        Self {
-            began: now,
-            last: now,
-            calls: 0,
-            writes: 0,
-            tokens: 0,
-            cost: 0,
-            retries: 0,
-            iterations: 0,
-            bytes: 0,
-            elicitations: 0,
-            samples: 0,
-            made: HashMap::new(),
-        }
+fn admit(
+    limits: &RunLimits,
+    turn: &mut Turn,
+    cost: u64,
+    writes: bool,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let (times, failed) = turn.made;
+    if let Some(most) = limits.same_call.filter(|most| times >= *most) {
+        return Err(looping(most));
     }
+    let (run, budget) = (&mut turn.spending, &limits.budget);
+    let wall = u64::try_from(now.since(run.began).as_millis()).unwrap_or(u64::MAX);
+    let (retry, write) = (u64::from(failed), u64::from(writes));
+    for (what, used, more, most) in [
+        ("calls", run.calls, 1, budget.max_calls),
+        ("write calls", run.writes, write, budget.max_write_calls.filter(|_| writes)),
+        ("retries", run.retries, retry, budget.max_retries.filter(|_| failed)),
+        ("cost", run.cost, cost, budget.max_cost_minor.filter(|_| cost > 0)),
+        ("milliseconds", wall, 1, budget.max_wall_ms),
+        ("tokens", run.tokens, 1, budget.max_tokens),
+        ("result bytes", run.result_bytes, 1, budget.max_result_bytes),
+    ] {
+        within(what, used, more, most)?;
+    }
+    run.calls += 1;
+    run.writes += write;
+    run.retries += retry;
+    run.cost += cost;
+    turn.made = (times + 1, false);
+    Ok(())
+}
+
+fn ask(budget: &RunBudget, run: &mut Spending, asks: Asks) -> Result<(), Fault> {
+    within("iterations", run.iterations, 1, budget.max_iterations)?;
+    match asks {
+        Asks::Elicitation => {
+            within("elicitations", run.elicitations, 1, budget.max_elicitations)?;
+            run.elicitations += 1;
+        }
+        Asks::Sample => {
+            within("samples", run.samples, 1, budget.max_samples)?;
+            run.samples += 1;
+        }
+        Asks::Other => {}
+    }
+    run.iterations += 1;
+    Ok(())
 }
 
 impl Gateway {
-    /// What the run of this call has used up, where runs have budgets.
-    pub(crate) fn spent(&self, request: &CallRequest) -> Option<Spent> {
-        self.runs.as_ref().map(|runs| runs.spent(&key(request)))
+    /// What the run of this call has used up, where runs have budgets and a policy may look at it.
+    pub(crate) async fn spent(&self, request: &CallRequest) -> Result<Option<Spent>, Fault> {
+        match &self.runs {
+            Some(runs) if !self.rules().is_indifferent() => {
+                Box::pin(runs.spent(&key(request))).await.map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 }
 
-/// Whose run it is: nobody can use up another's budget.
+/// Whose run it is: nobody can use up another's budget. Of one length, whatever a caller names.
 pub(crate) fn key(request: &CallRequest) -> String {
     let caller = &request.caller;
     let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
     let run = match (&request.run_id, &caller.session) {
-        (Some(run), _) => format!("run {run}"),
-        (None, Some(session)) => format!("session {session}"),
-        (None, None) => String::new(),
+        (Some(run), _) => ["run", run.as_str()],
+        (None, Some(session)) => ["session", session.as_str()],
+        (None, None) => ["", ""],
     };
-    format!("{tenant}/{} {run}", caller.principal)
+    canonical::hash(&serde_json::json!([tenant, caller.principal.to_string(), run]))
 }
 
-fn within(what: &str, used: u64, more: u64, most: Option<u64>) -> Result<(), Fault> {
+pub(crate) fn within(what: &str, used: u64, more: u64, most: Option<u64>) -> Result<(), Fault> {
     match most.filter(|most| used.saturating_add(more) > *most) {
         None => Ok(()),
         Some(most) => {
@@ -241,109 +240,4 @@ fn looping(most: u64) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const READ: Wish<'_> = Wish { tool: "shelf/peek", args_hash: "a", writes: false };
-    const WRITE: Wish<'_> = Wish { tool: "shelf/put", args_hash: "b", writes: true };
-
-    fn at(ms: i64) -> Timestamp {
-        Timestamp::from_millis(ms)
-    }
-
-    fn runs(budget: RunBudget) -> Runs {
-        Runs::new(&RunLimits { budget, ..RunLimits::default() }).unwrap()
-    }
-
-    fn used_up(result: Result<(), Fault>) -> Option<String> {
-        let fault = result.err()?;
-        assert_eq!(fault.code, Code::BudgetExceeded);
-        fault.details.get("budget")?.as_str().map(str::to_owned)
-    }
-
-    #[test]
-    fn what_is_not_bounded_is_not_counted() {
-        assert!(Runs::new(&RunLimits::default()).is_none());
-        let costs = vec![("*".to_owned(), 5)];
-        assert!(Runs::new(&RunLimits { costs, ..RunLimits::default() }).is_none());
-    }
-
-    #[test]
-    fn each_budget_refuses_the_call_too_many_and_only_in_its_run() {
-        let check = |budget: RunBudget, first: Wish<'_>, second: Wish<'_>, what: Option<&str>| {
-            let runs = runs(budget);
-            assert_eq!(used_up(runs.admit("a", first, at(0))), None);
-            let outcome = Outcome { failed: true, bytes: 10, tokens: 10 };
-            runs.settle("a", first, outcome, at(0));
-            let got = used_up(runs.admit("a", second, at(100)));
-            assert_eq!(got.as_deref(), what);
-            assert_eq!(used_up(runs.admit("b", second, at(100))), None);
-        };
-        let none = RunBudget::default;
-        check(RunBudget { max_calls: Some(1), ..none() }, READ, WRITE, Some("calls"));
-        check(RunBudget { max_calls: Some(2), ..none() }, READ, WRITE, None);
-        check(RunBudget { max_write_calls: Some(1), ..none() }, WRITE, WRITE, Some("write calls"));
-        check(RunBudget { max_write_calls: Some(1), ..none() }, WRITE, READ, None);
-        check(RunBudget { max_retries: Some(0), ..none() }, READ, READ, Some("retries"));
-        check(RunBudget { max_retries: Some(0), ..none() }, READ, WRITE, None);
-        check(RunBudget { max_wall_ms: Some(100), ..none() }, READ, READ, Some("milliseconds"));
-        check(RunBudget { max_wall_ms: Some(101), ..none() }, READ, READ, None);
-        check(RunBudget { max_tokens: Some(10), ..none() }, READ, READ, Some("tokens"));
-        check(RunBudget { max_tokens: Some(11), ..none() }, READ, READ, None);
-        check(RunBudget { max_result_bytes: Some(10), ..none() }, READ, READ, Some("result bytes"));
-    }
-
-    #[test]
-    fn what_a_call_costs_is_what_the_dearest_fitting_pattern_says() {
-        let costs = vec![("shelf/*".to_owned(), 2), ("shelf/put".to_owned(), 5)];
-        let budget = RunBudget { max_cost_minor: Some(8), ..RunBudget::default() };
-        let runs = Runs::new(&RunLimits { budget, same_call: None, costs }).unwrap();
-        assert_eq!(used_up(runs.admit("a", WRITE, at(0))), None);
-        assert_eq!(used_up(runs.admit("a", WRITE, at(0))).as_deref(), Some("cost"));
-        assert_eq!(used_up(runs.admit("a", READ, at(0))), None);
-        assert_eq!(used_up(runs.admit("a", READ, at(0))).as_deref(), Some("cost"));
-        let free = Wish { tool: "lamp/on", ..READ };
-        assert_eq!(used_up(runs.admit("a", free, at(0))), None);
-    }
-
-    #[test]
-    fn questions_are_counted_by_their_kind() {
-        let budget = RunBudget {
-            max_elicitations: Some(1),
-            max_samples: Some(2),
-            max_iterations: Some(3),
-            ..RunBudget::default()
-        };
-        let runs = runs(budget);
-        let ask = |asks| used_up(runs.ask("a", asks, at(0)));
-        assert_eq!(ask(Asks::Elicitation), None);
-        assert_eq!(ask(Asks::Elicitation).as_deref(), Some("elicitations"));
-        assert_eq!(ask(Asks::Sample), None);
-        assert_eq!(ask(Asks::Sample), None);
-        assert_eq!(ask(Asks::Sample).as_deref(), Some("iterations"));
-        assert_eq!(ask(Asks::Other).as_deref(), Some("iterations"));
-    }
-
-    /// D11: of a thousand identical calls, so many are made.
-    #[test]
-    fn a_run_that_repeats_itself_is_stopped() {
-        let limits = RunLimits { same_call: Some(7), ..RunLimits::default() };
-        let runs = Runs::new(&limits).unwrap();
-        let made = (0..1_000).filter(|_| runs.admit("a", READ, at(0)).is_ok()).count();
-        assert_eq!(made, 7);
-        assert_eq!(runs.admit("a", READ, at(0)).unwrap_err().code, Code::LoopGuard);
-        assert!(runs.admit("a", Wish { args_hash: "c", ..READ }, at(0)).is_ok());
-        assert_eq!(runs.spent("a"), Spent { calls: 8, writes: 0 });
-    }
-
-    #[test]
-    fn runs_without_end_do_not_fill_the_memory() {
-        let runs = runs(RunBudget { max_calls: Some(1), ..RunBudget::default() });
-        for run in 0..=RUNS_MAX {
-            let now = at(i64::try_from(run).unwrap());
-            runs.admit(&run.to_string(), READ, now).unwrap();
-        }
-        assert_eq!(runs.known.lock().unwrap().len(), RUNS_MAX);
-        assert_eq!(runs.spent("0"), Spent::default());
-    }
-}
+mod tests;

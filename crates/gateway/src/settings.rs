@@ -88,6 +88,8 @@ pub struct Critic {
     pub verify: Option<Arc<Webhook>>,
     /// Asked what an answer is worth.
     pub score: Option<Arc<Webhook>>,
+    /// Whether the five scores of the built-in rules are kept with the record.
+    pub scorecard: bool,
 }
 
 #[derive(Clone, Debug)]

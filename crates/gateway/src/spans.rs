@@ -14,18 +14,23 @@ impl Gateway {
     /// Tells of a call that has ended, if anybody wants to hear of it.
     pub(crate) fn tell_of(&self, record: &Record) {
         let Some(spans) = &self.settings.spans else { return };
-        if !spans.tell(span(record)) {
+        let key = record.call.item_key.as_ref();
+        let manifest = key.and_then(|key| self.manifest(&key.upstream));
+        let prefix = manifest.and_then(|manifest| manifest.observability.as_ref());
+        let prefix = prefix.and_then(|observability| observability.span_name_prefix.as_deref());
+        if !spans.tell(span(record, prefix)) {
             tracing::debug!(record.id = %record.record_id, "a span was dropped: too many wait");
         }
     }
 }
 
-fn span(record: &Record) -> Value {
+fn span(record: &Record, prefix: Option<&str>) -> Value {
     let call = &record.call;
+    let name = format!("{} {}", method(call), target(call));
     let mut span = json!({
         "traceId": call.trace_id,
         "spanId": call.span_id(),
-        "name": format!("{} {}", method(call), target(call)),
+        "name": prefix.map_or_else(|| name.clone(), |prefix| format!("{prefix} {name}")),
         "kind": KIND_SERVER,
         "startTimeUnixNano": nanos(record.opened_at),
         "endTimeUnixNano": nanos(record.closed_at.unwrap_or(record.opened_at)),

@@ -1,7 +1,10 @@
 //! Looking into an artifact: the handle's owner gets a slice, cleaned like everything else.
 
+use std::sync::Arc;
+
+use catalog::{Catalogue, Entry as Tool};
 use context::Cleared;
-use model::{Caller, Code, Fault, Selector, SessionId};
+use model::{Caller, Code, Fault, ItemKey, ItemKind, Selector, SessionId};
 use policy::Action;
 use store::Reader;
 
@@ -22,7 +25,7 @@ impl Gateway {
         handle: &str,
         selector: &Selector,
     ) -> Result<Cleared, Fault> {
-        let principal = caller.principal.to_string();
+        let principal = caller.principal.account();
         let shown = model::fault::one_line(handle, 80);
         let session = caller.session.as_ref().map(SessionId::as_str);
         let reader = Reader { principal: &principal, session };
@@ -38,21 +41,31 @@ impl Gateway {
             .map_err(|fault| fault.at(shown))
     }
 
-    /// Whether policy lets the caller look into what this tool answered. What no record tells of is
-    /// still its owner's.
+    /// Whether policy lets the caller look into what this tool answered. What no record tells of, or
+    /// what is offered no more, no policy can speak of: that is refused.
     async fn may_view(
         &self,
         caller: &Caller,
         handle: &str,
         reader: Reader<'_>,
     ) -> Result<bool, Fault> {
-        let Some(call) = self.store.artifact_call(handle, reader).await? else { return Ok(true) };
-        let Some(record) = self.store.record(call.as_str()).await? else { return Ok(true) };
-        let catalogue = self.catalogue();
-        let key = record.call.item_key.as_ref();
-        let tool = catalogue.entries().iter().find(|tool| Some(&tool.item.key) == key);
-        Ok(tool.is_none_or(|tool| {
-            browse::may(&self.rules(), Action::View, self, caller, (tool, &record.call.args))
+        let Some(call) = self.store.artifact_call(handle, reader).await? else { return Ok(false) };
+        let Some(record) = self.store.record(call.as_str()).await? else { return Ok(false) };
+        let item = record.call.item_key.and_then(|key| offered(&self.catalogue(), &key));
+        Ok(item.is_some_and(|item| {
+            browse::may(&self.rules(), Action::View, self, caller, (&item, &record.call.args))
         }))
     }
+}
+
+/// What the catalogue of this moment offers under this key, whatever its kind.
+fn offered(catalogue: &Catalogue, key: &ItemKey) -> Option<Arc<Tool>> {
+    let shelf = catalogue.shelf();
+    let shelved = [shelf.prompts(), shelf.resources(), shelf.templates()];
+    let mut listed = catalogue.entries().iter().chain(shelved.into_iter().flatten());
+    let listed = listed.find(|item| item.item.key == *key).map(Arc::clone);
+    listed.or_else(|| match key.kind {
+        ItemKind::Resource => shelf.resource(&key.name).filter(|item| item.item.key == *key),
+        _ => None,
+    })
 }

@@ -10,6 +10,7 @@ mod error;
 mod grammar;
 mod lint;
 mod read;
+mod skill;
 mod surface;
 mod transport;
 
@@ -19,8 +20,9 @@ pub use capability::{ActionRisk, CapLimits, Capability, DedupScope, Idempotency,
 pub use capability::{TaskSupport, risk};
 pub use constraint::{ArgConstraint, Pattern};
 pub use error::ManifestError;
-pub use lint::{Question, Remark, is_answered, lint};
+pub use lint::{Question, Remark, is_answered, lint, lint_bindings};
 pub use read::{from_value, parse};
+pub use skill::Skill;
 pub use surface::{Consent, Elicitation, Observability, ParamRule, PromptRule, ResourceRule};
 pub use surface::{Review, Sampling, Sandbox, ServerIdentity, Signature, TraceContext};
 pub use transport::{CustomTransport, Timeouts, Transport, TransportKind};

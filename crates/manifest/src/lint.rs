@@ -63,7 +63,12 @@ impl Remark {
         }
     }
 
-    fn new(severity: Severity, rule: &'static str, at: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        severity: Severity,
+        rule: &'static str,
+        at: &str,
+        message: impl Into<String>,
+    ) -> Self {
         Self { rule, severity, question: None, at: at.to_owned(), message: message.into() }
     }
 }
@@ -79,6 +84,34 @@ pub fn lint(manifest: &AdapterManifest, tools: &[Value]) -> Vec<Remark> {
         let bound = Bound { at: format!("capabilities[{index}]"), capability, definition };
         remarks.extend(questions::of(&bound, manifest));
         remarks.extend(design::of(&bound));
+        if !tools.is_empty() {
+            remarks.extend(design::unbound(&bound));
+        }
+    }
+    remarks
+}
+
+/// What a manifest names of policy that is not there: gates, and policies it refers to.
+pub fn lint_bindings(
+    manifest: &AdapterManifest,
+    is_policy: &dyn Fn(&str) -> bool,
+    is_gate: &dyn Fn(&str) -> bool,
+) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for (index, capability) in manifest.capabilities.iter().enumerate() {
+        let id = capability.capability_id.as_str();
+        let mut say = |key: &str, rule, message: String| {
+            let at = format!("capabilities[{index}].{key}");
+            remarks.push(Remark::new(Severity::Error, rule, &at, message));
+        };
+        for reference in capability.policy_refs.iter().filter(|name| !is_policy(name)) {
+            let message = format!("`{id}` refers to policy `{reference}`, which is not there");
+            say("policy_refs", "policy-unknown", message);
+        }
+        if let Some(gate) = capability.requires_gate.as_ref().filter(|gate| !is_gate(gate)) {
+            let message = format!("`{id}` waits at gate `{gate}`, which no policy names");
+            say("requires_gate", "gate-unknown", message);
+        }
     }
     remarks
 }

@@ -81,6 +81,12 @@ pub struct Sampling {
     pub max_iterations: Option<u32>,
     pub tools: Vec<String>,
     pub review: Review,
+    /// The models that may be asked, in place of those the upstream prefers; empty: any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// By what it is known that the upstream asks well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eval_ref: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,13 +29,39 @@ impl ApprovalState {
     }
 }
 
+/// What a person is asked to let pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// A call of a tool.
+    #[default]
+    Call,
+    /// What an upstream wants a client's model to do.
+    Sampling,
+}
+
+impl Subject {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Sampling => "sampling",
+        }
+    }
+}
+
 /// One human checkpoint on one frozen call. It releases exactly what it was shown, once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
     pub approval_id: ApprovalId,
     pub gate: String,
     pub state: ApprovalState,
-    /// Binds principal, tool definition, canonical arguments and policy.
+    #[serde(default)]
+    pub subject: Subject,
+    /// Binds principal, tool definition, canonical arguments and policy. The same call made again
+    /// finds its question by it.
+    #[serde(default)]
+    pub subject_hash: String,
+    /// Binds all of that to the end of the question. What is approved is this.
     pub frozen_hash: String,
     pub requested_by: String,
     pub requested_for: CallId,

@@ -73,6 +73,12 @@ pub struct Call {
     pub args_hash: String,
     /// Who acts for whom, outermost first.
     pub principal_chain: Vec<Principal>,
+    /// For whom the caller acts, where it acts for somebody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acts_for: Option<Principal>,
+    /// What the caller says the call rests on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence_refs: Vec<String>,
     /// What else policy knew of the caller.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,

@@ -1,5 +1,5 @@
 //! Patterns for names and scopes: `*` for any run of characters, `?` for one, and for names of tools
-//! `[a-z]` for one of a set and `[!a-z]` for one outside it.
+//! and scopes `[a-z]` for one of a set and `[!a-z]` for one outside it.
 
 /// Whether `pattern` covers all of `text`. Runs in time proportional to both, never worse.
 pub fn matches(pattern: &str, text: &str) -> bool {
@@ -9,7 +9,13 @@ pub fn matches(pattern: &str, text: &str) -> bool {
 
 /// The same with sets of characters. A bracket that is not closed stands for itself.
 pub fn matches_sets(pattern: &str, text: &str) -> bool {
-    covers(&pieces(pattern), text)
+    covers(&pieces(pattern, &['!', '^']), text)
+}
+
+/// The same for scopes of grants, where only `!` turns a set around, as the seed's `fnmatchcase` has
+/// it.
+pub fn matches_scope(pattern: &str, text: &str) -> bool {
+    covers(&pieces(pattern, &['!']), text)
 }
 
 #[derive(Debug)]
@@ -68,11 +74,11 @@ fn covers(pattern: &[Piece], text: &str) -> bool {
     pattern.iter().skip(p).all(|piece| matches!(piece, Piece::AnyRun))
 }
 
-fn pieces(pattern: &str) -> Vec<Piece> {
+fn pieces(pattern: &str, turns: &[char]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = pattern.chars();
     while let Some(c) = rest.next() {
-        let set = if c == '[' { set(rest.as_str()) } else { None };
+        let set = if c == '[' { set(rest.as_str(), turns) } else { None };
         match set {
             Some((set, after)) => {
                 pieces.push(set);
@@ -86,8 +92,8 @@ fn pieces(pattern: &str) -> Vec<Piece> {
 
 /// The set that begins after a bracket, and what follows it. A closing bracket in the first place is
 /// a member.
-fn set(text: &str) -> Option<(Piece, &str)> {
-    let (outside, text) = match text.strip_prefix(['!', '^']) {
+fn set<'t>(text: &'t str, turns: &[char]) -> Option<(Piece, &'t str)> {
+    let (outside, text) = match text.strip_prefix(turns) {
         Some(members) => (true, members),
         None => (false, text),
     };

@@ -27,13 +27,15 @@ pub mod record;
 pub mod replay;
 pub mod result;
 pub mod run;
+pub mod score;
 pub mod secret;
+pub mod shown;
 pub mod task;
 pub mod tool_error;
 pub mod trace;
 
 pub use answer::Answer;
-pub use approval::{Approval, ApprovalState};
+pub use approval::{Approval, ApprovalState, Subject};
 pub use artifact::{ArtifactKind, ArtifactRef, Selector, View};
 pub use call::{Call, Lineage};
 pub use card::Card;

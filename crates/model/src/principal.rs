@@ -42,6 +42,15 @@ impl Principal {
     pub fn agent(id: impl Into<String>) -> Self {
         Self { kind: PrincipalKind::Agent, id: id.into(), tenant_id: None }
     }
+
+    /// By what the things of this principal are told from everybody else's, other tenants' included.
+    pub fn account(&self) -> String {
+        match &self.tenant_id {
+            // Quoted, so that no name within one tenant reads like a name within another.
+            Some(tenant) => format!("{tenant:?}/{self}"),
+            None => self.to_string(),
+        }
+    }
 }
 
 impl std::fmt::Display for Principal {
@@ -82,6 +91,9 @@ impl std::fmt::Display for Grant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     pub principal: Principal,
+    /// Who has the principal act for them, where somebody has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acts_for: Option<Principal>,
     pub session: Option<SessionId>,
     /// What the client calls itself. A claim: shown and recorded, never decided on.
     pub client: Option<String>,
@@ -102,6 +114,7 @@ impl Caller {
     pub fn new(principal: Principal) -> Self {
         Self {
             principal,
+            acts_for: None,
             session: None,
             client: None,
             grants: Vec::new(),
@@ -111,10 +124,10 @@ impl Caller {
         }
     }
 
-    /// Who acts for whom, outermost first: the person or service, then the agent software.
+    /// Who acts for whom, outermost first: whoever has it done, the principal, the agent software.
     pub fn chain(&self) -> Vec<Principal> {
         let agent = self.client.as_ref().map(Principal::agent);
-        std::iter::once(self.principal.clone()).chain(agent).collect()
+        self.acts_for.iter().chain([&self.principal]).cloned().chain(agent).collect()
     }
 
     /// Nothing graver than `mode` from now on; a ceiling can be lowered, never raised.

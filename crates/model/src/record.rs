@@ -10,6 +10,7 @@ use crate::fault::{Code, ErrorKind, Fault};
 use crate::grade::ReplayRule;
 use crate::ids::{ApprovalId, RecordId};
 use crate::result::{CallResult, CallStatus};
+use crate::score::Scorecard;
 use crate::task::TaskState;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -92,6 +93,9 @@ pub struct Record {
     /// The raw answer without its secrets, if it was short enough to keep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    /// What the built-in critic makes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scorecard: Option<Scorecard>,
     /// Secrets were taken out of the arguments or the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,

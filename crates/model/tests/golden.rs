@@ -17,7 +17,7 @@ use toolgate_model::{
     CallStatus, Caller, CapabilityId, Card, Class, Code, Decision, DecisionAction, DecisionId,
     Effect, EffectClaim, Fault, Finding, Generation, Grant, Handle, Hints, Item, ItemIds, ItemKey,
     ItemKind, Lineage, Outcome, Principal, Record, RecordId, RecordStatus, RunId, SessionId,
-    Severity, Timestamp, TraceId, UpstreamName, Violation, call, result,
+    Severity, Subject, Timestamp, TraceId, UpstreamName, Violation, call, result,
 };
 
 const AT: Timestamp = Timestamp::from_millis(1_763_251_200_000);
@@ -62,6 +62,8 @@ fn call() -> Call {
         args: json!({"amount_inr": 1499}),
         args_hash: "a".repeat(64),
         principal_chain: caller.chain(),
+        acts_for: None,
+        evidence_refs: Vec::new(),
         roles: Vec::new(),
         grants: Vec::new(),
         scopes: None,
@@ -217,6 +219,7 @@ fn envelopes_and_records() {
             approval_id: Some(ApprovalId::from_string("apr_1")),
             result: Some(outcome()),
             answer: None,
+            scorecard: None,
             redacted: false,
             replay_rule: None,
             opened_at: AT,
@@ -234,6 +237,8 @@ fn approvals_tasks_and_evidence() {
             approval_id: ApprovalId::from_string("apr_1"),
             gate: "GATE_FINANCE_APPROVAL".to_owned(),
             state: ApprovalState::Approved,
+            subject: Subject::Call,
+            subject_hash: "6".repeat(64),
             frozen_hash: "7".repeat(64),
             requested_by: "user:ann".to_owned(),
             requested_for: CallId::from_string("call_1"),

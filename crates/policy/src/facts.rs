@@ -163,6 +163,9 @@ fn resource(facts: &Facts<'_>) -> Result<Entity, Unspeakable> {
 }
 
 fn context(facts: &Facts<'_>) -> Result<Context, Unspeakable> {
+    if weight(facts.args, ARGUMENTS_MAX) > ARGUMENTS_MAX {
+        return Err(Unspeakable(format!("there are more than {ARGUMENTS_MAX} values in it")));
+    }
     let arguments = match facts.args {
         Value::Object(arguments) => record(arguments)?,
         _ => RestrictedExpression::new_record([]).map_err(unspeakable)?,
@@ -183,6 +186,27 @@ fn context(facts: &Facts<'_>) -> Result<Context, Unspeakable> {
         pairs.push(("budget".to_owned(), spent));
     }
     Context::from_pairs(pairs).map_err(unspeakable)
+}
+
+/// Values in the arguments that rules are asked about. Cedar ends always, and with so few soon.
+const ARGUMENTS_MAX: usize = 20_000;
+
+/// How many values there are, counted until they are too many.
+fn weight(value: &Value, most: usize) -> usize {
+    let mut open = vec![value];
+    let mut count = 0;
+    while let Some(value) = open.pop() {
+        count += 1;
+        if count > most {
+            break;
+        }
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values()),
+            _ => {}
+        }
+    }
+    count
 }
 
 /// The kinds of things rules speak about.

@@ -49,10 +49,10 @@ pub fn scopes(caller: &Caller, capability: Option<&Capability>) -> Option<Scopes
 
 /// Names match exactly. An unscoped grant covers every scope of its name, unless the caller's grants
 /// count only with a scope; a wish without a scope is never covered by a grant with one.
-fn covers(caller: &Caller, wanted: &Grant) -> bool {
+pub fn covers(caller: &Caller, wanted: &Grant) -> bool {
     caller.grants.iter().filter(|grant| grant.name == wanted.name).any(|grant| {
         match (&grant.scope, &wanted.scope) {
-            (Some(pattern), Some(scope)) => glob::matches(pattern, scope),
+            (Some(pattern), Some(scope)) => glob::matches_scope(pattern, scope),
             (Some(_), None) => false,
             (None, _) => !caller.scoped_only,
         }
@@ -104,6 +104,14 @@ mod tests {
         check(&["fs.read:/workspace/*"], true, &["fs.read:/workspace/a"], true);
         check(&["fs.read:/workspace/*"], false, &["fs.read:/etc/passwd"], false);
         check(&["fs.read:/w/?.txt"], false, &["fs.read:/w/a.txt"], true);
+        check(&["fs.read:/w/[ab].txt"], false, &["fs.read:/w/b.txt"], true);
+        check(&["fs.read:/w/[ab].txt"], false, &["fs.read:/w/c.txt"], false);
+        check(&["fs.read:/w/[!ab].txt"], false, &["fs.read:/w/c.txt"], true);
+        check(&["fs.read:/w/[!ab].txt"], false, &["fs.read:/w/a.txt"], false);
+        check(&["db.rows:v[0-9]"], false, &["db.rows:v7"], true);
+        // Only `!` turns a set around: what looks like another spelling grants no more than it lists.
+        check(&["fs.read:/w/[^ab].txt"], false, &["fs.read:/w/c.txt"], false);
+        check(&["fs.read:/w/[^ab].txt"], false, &["fs.read:/w/^.txt"], true);
         // The first colon ends the name.
         check(
             &["net.fetch:https://a.example/*"],

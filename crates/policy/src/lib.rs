@@ -15,5 +15,5 @@ pub mod schema;
 pub use decide::{Action, Verdict, Way, decide, may, may_list};
 pub use facts::{Facts, Spent};
 pub use permit::Permit;
-pub use question::Question;
+pub use question::{Question, freeze};
 pub use rules::{PolicyError, Rules};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Approval, ApprovalId, ApprovalState, Code, Fault, Timestamp, canonical};
+use model::{Approval, ApprovalId, ApprovalState, Code, Fault, Subject, Timestamp, canonical};
 use serde_json::json;
 
 use crate::facts::Facts;
@@ -14,48 +14,49 @@ use crate::rules::Rules;
 pub struct Question {
     permit: Permit,
     gate: String,
-    frozen_hash: String,
+    subject_hash: String,
     asked_by: String,
 }
 
 impl Question {
     pub(crate) fn make(permit: Permit, facts: &Facts<'_>, rules: &Rules, gate: String) -> Self {
-        let frozen_hash = canonical::hash(&json!({
+        let subject_hash = canonical::hash(&json!({
             "tenant": facts.caller.principal.tenant_id,
             "principal": facts.caller.principal,
+            "acts_for": facts.caller.acts_for,
             "method": facts.method.as_str(),
             "tool": facts.item.key,
             "definition": facts.item.full_hash,
             "capability": facts.capability,
             "args": facts.args,
+            "written": facts.written,
             "params": facts.params,
             "policy": rules.hash(),
             "gate": gate,
         }));
-        Self { permit, gate, frozen_hash, asked_by: facts.caller.principal.to_string() }
+        Self { permit, gate, subject_hash, asked_by: facts.caller.principal.to_string() }
     }
 
     pub fn gate(&self) -> &str {
         &self.gate
     }
 
-    pub fn frozen_hash(&self) -> &str {
-        &self.frozen_hash
-    }
-
     /// The question as it is put to a human.
     pub fn put(&self, at: Timestamp, ttl: Duration) -> Approval {
+        let expires_at = at.after(ttl);
         Approval {
             approval_id: ApprovalId::fresh(at),
             gate: self.gate.clone(),
             state: ApprovalState::Pending,
-            frozen_hash: self.frozen_hash.clone(),
+            subject: Subject::Call,
+            frozen_hash: freeze(&self.subject_hash, expires_at),
+            subject_hash: self.subject_hash.clone(),
             requested_by: self.asked_by.clone(),
             requested_for: self.permit.call_id().clone(),
             tool: self.permit.key().to_string(),
             args: self.permit.arguments().clone(),
             requested_at: at,
-            expires_at: at.after(ttl),
+            expires_at,
             approver: None,
             answered_at: None,
             reason: None,
@@ -69,7 +70,7 @@ impl Question {
                 .at(self.permit.tool())
                 .with("approval_id", approval.approval_id.as_str()))
         };
-        if approval.frozen_hash != self.frozen_hash {
+        if approval.frozen_hash != freeze(&self.subject_hash, approval.expires_at) {
             return refuse(Code::ApprovalRejected, "the approval was given for another call");
         }
         if approval.expires_at <= now {
@@ -96,4 +97,9 @@ impl Question {
             }
         }
     }
+}
+
+/// What a person says yes to: this subject, until this moment.
+pub fn freeze(subject_hash: &str, expires_at: Timestamp) -> String {
+    canonical::hash(&json!({"subject": subject_hash, "expires_at": expires_at.as_millis()}))
 }

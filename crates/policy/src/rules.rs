@@ -1,6 +1,6 @@
 //! A set of Cedar policies, read whole or not at all.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
 
 use cedar_policy::{
@@ -19,6 +19,18 @@ permit (principal, action, resource);"#;
 const PERMIT_DECLARED: &str = r#"@id("production-permit-declared")
 @reason("a reviewed manifest declares this capability")
 permit (principal, action, resource) when { resource.declared };
+
+@id("production-local-write-keyed")
+@reason("a reviewed manifest declares this capability")
+@obligations("idempotency_key")
+permit (principal, action == Action::"call", resource)
+when { resource.declared && resource.mode == "local_write" };
+
+@id("production-delegated-for-somebody")
+@reason("a reviewed manifest declares this capability")
+@obligations("delegation")
+permit (principal, action == Action::"call", resource)
+when { resource.declared && resource.mode == "delegated" };
 
 @id("production-destructive-asks")
 @reason("what cannot be undone needs a person's yes")
@@ -107,6 +119,16 @@ impl Rules {
         self.policies.policies().count()
     }
 
+    /// By what each policy is known.
+    pub fn ids(&self) -> BTreeSet<String> {
+        self.policies.policies().map(|policy| policy.id().to_string()).collect()
+    }
+
+    /// The gates at which these policies have humans asked.
+    pub fn gates(&self) -> BTreeSet<&str> {
+        self.notes.values().filter_map(|notes| notes.gate.as_deref()).collect()
+    }
+
     /// The text they were read from.
     pub fn text(&self) -> &str {
         &self.text
@@ -175,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_built_in_rules_are_read() {
-        for (rules, policies) in [(Rules::permit_all(), 1), (Rules::permit_declared(), 2)] {
+        for (rules, policies) in [(Rules::permit_all(), 1), (Rules::permit_declared(), 4)] {
             assert_eq!(rules.policies.policies().count(), policies);
             assert_eq!(rules.hash.len(), 64);
             assert_eq!(crate::schema::look_over("built-in", rules.text()).unwrap(), []);

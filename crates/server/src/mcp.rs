@@ -253,6 +253,7 @@ fn call_request(
         run_id: meta.run_id.clone(),
         trace: meta.traceparent.as_deref().and_then(Trace::read),
         idempotency_key: meta.idempotency_key.clone(),
+        evidence: meta.evidence.clone(),
         ..CallRequest::new(caller, name, args)
     }
 }

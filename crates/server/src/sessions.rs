@@ -191,7 +191,7 @@ impl Sessions {
     /// A place among the open streams, given back when dropped.
     pub fn stream(&self, caller: &Caller) -> Result<StreamPlace, Fault> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        let who = caller.principal.to_string();
+        let who = caller.principal.account();
         let all: usize = streams.values().sum();
         let mine = streams.entry(who.clone()).or_default();
         if *mine >= limits::STREAMS_PER_PRINCIPAL_MAX || all >= limits::STREAMS_MAX {

@@ -5,6 +5,7 @@
 use model::{Approval, ApprovalId, ApprovalState, Code, Fault, Timestamp};
 
 use crate::database::Connection;
+use crate::limits;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
 
@@ -19,7 +20,7 @@ pub struct Verdict {
 }
 
 impl Store {
-    /// Stores the question as pending, or returns the one that lives for the same frozen call.
+    /// Stores the question as pending, or returns the one that lives for the same subject.
     ///
     /// A "no" lives as long as the question would have: asking again at once changes nothing.
     pub async fn ask(&self, approval: Approval) -> Result<Approval, Fault> {
@@ -41,6 +42,11 @@ impl Store {
     /// Answers the question with this id or beginning of one; only the first answer counts.
     pub async fn answer(&self, id: &str, verdict: Verdict) -> Result<Approval, Fault> {
         self.write(Reply { id: id.to_owned(), verdict }).await
+    }
+
+    /// Uses an approval up by itself, for what leaves no entry of its own.
+    pub async fn redeem(&self, id: &ApprovalId) -> Result<(), Fault> {
+        self.write(Redemption(id.clone())).await
     }
 }
 
@@ -81,11 +87,28 @@ impl Write for Question {
         now: Timestamp,
     ) -> Result<Approval, WriteError> {
         rows::mark_expired(connection, now).await?;
-        if let Some(live) = rows::live(connection, &self.0.frozen_hash, now).await? {
+        if let Some(live) = rows::live(connection, &self.0.subject_hash, now).await? {
             return Ok(live);
+        }
+        if rows::waiting(connection, &self.0.requested_by).await? >= limits::QUESTIONS_MAX {
+            let message = "too many questions of this caller wait for people; wait for answers";
+            return Err(Fault::new(Code::RateLimited, message).at(&self.0.tool).into());
         }
         rows::insert(connection, &self.0).await?;
         Ok(Approval { state: ApprovalState::Pending, ..self.0.clone() })
+    }
+}
+
+struct Redemption(ApprovalId);
+
+impl Write for Redemption {
+    type Done = ();
+    const UNWRITTEN: &'static str =
+        "the use of the approval could not be stored, so it was not used";
+    const REFUSES_FIRST: bool = true;
+
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
+        redeem(connection, &self.0, now).await
     }
 }
 

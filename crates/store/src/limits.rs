@@ -44,6 +44,10 @@ pub(crate) const LOG_PAGES: u32 = 2_000;
 pub(crate) const JOURNAL_BYTES: u32 = 32 * 1024 * 1024;
 /// How long a bucket may take to answer one request.
 pub(crate) const BUCKET_WAIT: Duration = Duration::from_secs(20);
+/// Questions of one caller that may wait for people at the same time.
+pub(crate) const QUESTIONS_MAX: i64 = 100;
+/// How long a run is remembered after its last call.
+pub(crate) const RUN_KEPT: Duration = Duration::from_hours(30 * 24);
 /// How often a failed request to a bucket is sent again.
 pub(crate) const BUCKET_RETRIES_MAX: usize = 3;
 /// How long requests to a bucket are sent again altogether.

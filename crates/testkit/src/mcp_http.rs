@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;
@@ -16,6 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::mcp::{self, Reaction};
 use crate::notes::Notes;
 
+const CHALLENGE: &str = r#"Bearer error="insufficient_scope", scope="mail.send mail.read""#;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The form in which requests are answered.
@@ -23,6 +24,8 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub enum Style {
     Json,
     Sse,
+    /// As `Json`, but a call wants a scope that nobody holds.
+    Scoped,
 }
 
 /// The running server; it stops when dropped.
@@ -79,6 +82,9 @@ async fn answer(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: String)
     if message["method"] != "initialize" && headers.get(SESSION) != Some(&desk.session()) {
         return StatusCode::NOT_FOUND.into_response();
     }
+    if desk.style == Style::Scoped && message["method"] == "tools/call" {
+        return (StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, CHALLENGE)]).into_response();
+    }
     let mut sent = Vec::new();
     for reaction in mcp::react(&message) {
         match reaction {
@@ -102,7 +108,7 @@ impl Desk {
     fn render(&self, sent: &[Value]) -> impl IntoResponse + use<> {
         match self.style {
             // One JSON text has room for the answer alone.
-            Style::Json => {
+            Style::Json | Style::Scoped => {
                 let answer = sent.last().map(ToString::to_string).unwrap_or_default();
                 ([(CONTENT_TYPE, "application/json")], answer)
             }

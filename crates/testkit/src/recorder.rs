@@ -39,6 +39,7 @@ pub struct Seen {
     pub approval_id: Option<ApprovalId>,
     pub traceparent: Option<String>,
     pub timeout: Duration,
+    pub meta: serde_json::Map<String, Value>,
 }
 
 /// The upstream. Clones share script and memory, so a test keeps one and gives one away.
@@ -152,6 +153,7 @@ impl Connector for Recorder {
             approval_id: permit.approval_id().cloned(),
             traceparent: errand.traceparent.clone(),
             timeout: errand.timeout,
+            meta: errand.meta.clone(),
         });
         let Some((_, script)) = self.tools.get(permit.tool()) else {
             return Err(Fault::new(Code::ToolNotFound, "no such tool").at(permit.tool()));

@@ -5,6 +5,7 @@
 //! itself. Which it is, is found out once, as the specification says.
 
 mod answer;
+mod challenge;
 mod greet;
 mod listen;
 mod net;

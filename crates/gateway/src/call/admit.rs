@@ -43,7 +43,7 @@ pub(super) async fn admit(
     rate(gateway, request, tool)?;
     let place = gateway.pace.place()?;
     let places = rates(gateway, request, tool)?;
-    budget(gateway, request, tool, &permit, entry)?;
+    budget(gateway, request, tool, &permit, entry).await?;
     let timeout = timeout(gateway, request, tool);
     entry.record.call.deadline = entry.record.call.started_at.after(timeout);
     egress(gateway, &permit)?;
@@ -63,7 +63,11 @@ fn identity(request: &CallRequest) -> Result<(), Fault> {
 fn rate(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fault> {
     let declared = tool.capability.as_ref().and_then(|capability| capability.limits.per_minute);
     let per_minute = declared.unwrap_or(gateway.settings.calls_per_minute);
-    let who_on_what = format!("{} {}", request.caller.principal, tool.item.key);
+    let (who, key) = (&request.caller.principal, &tool.item.key);
+    let who_on_what = match &who.tenant_id {
+        None => format!("{who} {key}"),
+        Some(_) => format!("{} {key}", who.account()),
+    };
     gateway.pace.count(&who_on_what, per_minute, gateway.clock.now())
 }
 
@@ -86,7 +90,7 @@ fn rates(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<Vec<Pl
 }
 
 /// What the run may still use. Counted from here on, whatever comes of the call.
-fn budget(
+async fn budget(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
@@ -94,16 +98,26 @@ fn budget(
     entry: &mut Entry,
 ) -> Result<(), Fault> {
     let Some(runs) = &gateway.runs else { return Ok(()) };
-    let wish = Wish {
-        tool: &tool.item.key.to_string(),
-        args_hash: &entry.record.call.args_hash,
-        writes: permit.effect().is_write(),
-    };
+    let key = tool.item.key.to_string();
+    let wish = Wish { writes: permit.effect().is_write(), ..wish(&key, request, tool, entry) };
     let run = runs::key(request);
-    let admitted = runs.admit(&run, wish, gateway.clock.now());
+    let admitted = Box::pin(runs.admit(&run, wish, gateway.clock.now())).await;
     admitted.map_err(|fault| fault.at(&tool.shown_name))?;
     entry.run = Some(run);
     Ok(())
+}
+
+/// The call as budgets see it, before anybody has permitted it.
+pub(super) fn wish<'a>(
+    key: &'a str,
+    request: &CallRequest,
+    tool: &Tool,
+    entry: &'a Entry,
+) -> Wish<'a> {
+    let declared = tool.capability.as_ref();
+    let writes =
+        !request.method.only_looks() && declared.is_none_or(manifest::Capability::is_write);
+    Wish { tool: key, args_hash: &entry.record.call.args_hash, writes }
 }
 
 /// The shortest patience of caller, manifest, upstream and gate.

@@ -40,7 +40,7 @@ async fn ask(
     entry.record.approval_id = Some(approval.approval_id.clone());
     if approval.state == ApprovalState::Pending {
         if approval.approval_id == new {
-            gateway.announce(&approval);
+            gateway.herald().announce(&approval);
         }
         if let Some(answered) = elicit::ask(gateway, asking, &approval, entry).await? {
             approval = answered;

@@ -7,11 +7,11 @@ use policy::{Facts, Way, grants};
 use serde_json::{Map, Value};
 
 use super::record::Entry;
-use super::{CallRequest, Via};
+use super::{CallRequest, Via, oblige};
 use crate::gateway::Gateway;
 
 /// Judges the call. The decision is in the record before anybody acts on it.
-pub(super) fn authorize(
+pub(super) async fn authorize(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
@@ -35,6 +35,7 @@ pub(super) fn authorize(
     let now = gateway.clock.now();
     let decision_id = DecisionId::fresh(now);
     let params = params(request, tool);
+    let spent = gateway.spent(request).await?;
     let verdict = policy::decide(
         &entry.rules,
         &Facts {
@@ -48,33 +49,17 @@ pub(super) fn authorize(
             written: request.written.as_deref(),
             params: &params,
             intent: request.intent.as_deref(),
-            spent: gateway.spent(request),
+            spent,
             at: now,
         },
     );
     entry.record.call.mode_effective = Some(verdict.decision.effective_mode);
     entry.record.call.policy_decision_id = Some(decision_id);
-    let owes_key = verdict.decision.obligations.iter().any(|owed| owed == OWES_KEY);
-    entry.record.decision = Some(verdict.decision);
+    let decision = entry.record.decision.insert(verdict.decision);
     match verdict.way {
         Way::No(fault) => Err(fault),
-        _ if owes_key && !has_key(request, tool) => Err(keyless(tool)),
-        way => Ok(way),
+        way => oblige::check(request, tool, &decision.obligations).map(|()| way),
     }
-}
-
-/// The obligation by which a policy asks for an idempotency key.
-const OWES_KEY: &str = "idempotency_key";
-
-fn has_key(request: &CallRequest, tool: &Tool) -> bool {
-    let rule = tool.capability.as_ref().and_then(|capability| capability.idempotency.as_ref());
-    let arg = rule.and_then(|rule| rule.arg.as_deref()).unwrap_or("idempotency_key");
-    request.idempotency_key.is_some() || request.args.get(arg).is_some_and(Value::is_string)
-}
-
-fn keyless(tool: &Tool) -> Fault {
-    let message = "a policy permits this call only with an idempotency key";
-    Fault::new(Code::IdempotencyMissing, message).at(&tool.shown_name)
 }
 
 /// Says which rule of the schema was broken first, and by which part of the arguments.

@@ -14,7 +14,7 @@ use super::again::Again;
 use super::record::Entry;
 use super::{CallRequest, Watch, keep};
 use crate::gateway::Gateway;
-use crate::questions::{self, Judge};
+use crate::questions::{self, Judge, Patience};
 
 /// Where a key travels in `_meta`, from clients to us and from us to upstreams.
 const META_KEY: &str = "toolgate/idempotency_key";
@@ -35,7 +35,8 @@ pub(super) async fn dispatch(
     }
     entry.stage("invoke");
     let traceparent = traceparent(gateway, request, entry);
-    let judge = |permit: &Permit| Judge::new(gateway, request, permit.upstream());
+    let policy = Arc::clone(&entry.rules);
+    let judge = |permit: &Permit| Judge::new(gateway, request, permit, policy.hash());
     // A client that answers nothing is asked nothing.
     let asked = request.client.answers().then(|| Arc::new(judge(&admitted.permit)));
     let errand = Errand {
@@ -43,11 +44,11 @@ pub(super) async fn dispatch(
         timeout: admitted.timeout,
         idempotency_key: entry.record.call.idempotency_key.clone(),
         news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news, asked.as_ref())),
-        owner: request.caller.principal.to_string(),
+        owner: request.caller.principal.account(),
         client: Arc::clone(&request.client),
         report: watch.progress,
         time: Arc::default(),
-        meta: meta(request, traceparent.as_deref(), entry),
+        meta: meta(request, &admitted.permit, traceparent.as_deref(), entry),
         traceparent,
     };
     if let Some(claim) = &entry.claim {
@@ -67,13 +68,13 @@ pub(super) async fn dispatch(
     entry.repeats = admitted.again.repeats();
     entry.upstream_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     match answer {
-        Ok(answer) => {
+        Ok(mut answer) => {
             failpoint::pass("call.answered");
             // A task's questions come with the look at it.
             let asks = || answer.task_id().is_some() && answer.rest.contains_key("inputRequests");
             if answer.is_interim() || asks() {
                 let judge = judge(&admitted.permit);
-                let fitting = in_rounds(&judge, &answer);
+                let fitting = Box::pin(in_rounds(&judge, &mut answer)).await;
                 entry.findings.extend(judge.told());
                 fitting?;
             }
@@ -85,14 +86,21 @@ pub(super) async fn dispatch(
 }
 
 /// What an answer that is not the last asks of a client that takes part in rounds.
-fn in_rounds(judge: &Judge, answer: &Answer) -> Result<(), Fault> {
-    let questions = questions::in_answer(&answer.rest);
-    questions.iter().try_for_each(|(method, params)| {
-        judge.judge(method, params).map_err(|why| {
+async fn in_rounds(judge: &Judge, answer: &mut Answer) -> Result<(), Fault> {
+    for (method, params) in questions::in_answer(&mut answer.rest) {
+        let settled = match judge.weigh(&method, params) {
+            Ok(due) => judge.settle(due, &method, params, Patience::None).await,
+            Err(fault) => Err(fault),
+        };
+        settled.map_err(|fault| {
+            let why = &fault.message;
             let message = format!("the upstream asks for `{method}`, not passed on: {why}");
-            Fault::new(Code::UpstreamError, message)
-        })
-    })
+            Fault { message, ..fault }
+        })?;
+        let asked = judge.asked(&method, std::mem::take(params));
+        *params = asked;
+    }
+    Ok(())
 }
 
 /// Each attempt has the whole time, and the caller may give up during the pause, too.
@@ -133,12 +141,21 @@ fn traceparent(gateway: &Gateway, request: &CallRequest, entry: &Entry) -> Optio
 }
 
 /// What the client sent along, our place in its trace, and the key, for upstreams that guard against
-/// repeats themselves.
-fn meta(request: &CallRequest, traceparent: Option<&str>, entry: &Entry) -> Map<String, Value> {
+/// repeats themselves. Nobody was shown what the client sends along, so a call that somebody approved
+/// goes without it.
+fn meta(
+    request: &CallRequest,
+    permit: &Permit,
+    traceparent: Option<&str>,
+    entry: &Entry,
+) -> Map<String, Value> {
     let key = entry.record.call.idempotency_key.as_deref();
     let ours = [("traceparent", traceparent), (META_KEY, key)];
     let ours = ours.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into())));
-    request.meta.clone().into_iter().chain(ours).collect()
+    match permit.approval_id() {
+        None => request.meta.clone().into_iter().chain(ours).collect(),
+        Some(_) => ours.collect(),
+    }
 }
 
 /// A write that got no answer may have happened all the same.

@@ -62,6 +62,7 @@ pub(super) async fn ask(
 /// A flat form that shows everything that will be sent.
 fn form(approval: &Approval) -> Map<String, Value> {
     let args = serde_json::to_string_pretty(&approval.args).unwrap_or_default();
+    let args = model::shown::json(&args);
     let message = format!(
         "Gate {}: may `{}` be called with these arguments, once?\n{args}",
         approval.gate, approval.tool

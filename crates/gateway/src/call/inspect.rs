@@ -153,7 +153,7 @@ async fn keep(
             handle: blob.handle,
             cited: evidence.iter().any(|fact| rests_on(fact, blob.alias.as_ref())),
             alias: blob.alias,
-            principal: caller.principal.to_string(),
+            principal: caller.principal.account(),
             session: caller.session.as_ref().map(ToString::to_string),
             call_id: owner.call_id.clone(),
             kind: blob.kind,

@@ -70,6 +70,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
             approval_id: None,
             result: None,
             answer: None,
+            scorecard: None,
             redacted: false,
             replay_rule: None,
             opened_at: now,
@@ -115,6 +116,8 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
         args: Value::Null,
         args_hash: canonical::hash(&request.args),
         principal_chain: request.caller.chain(),
+        acts_for: request.caller.acts_for.clone(),
+        evidence_refs: request.evidence.clone(),
         roles: request.caller.roles.clone(),
         grants: request.caller.grants.clone(),
         scopes: None,
@@ -162,7 +165,6 @@ pub(super) struct Ended {
 /// What came of the call, in the words of the record and of the client.
 pub(super) fn end(gateway: &Gateway, mut entry: Entry, outcome: Result<Inspected, Fault>) -> Ended {
     let claim = claim_outcome(&mut entry, outcome.as_ref());
-    settle(gateway, &entry, outcome.as_ref());
     let (result, status, cleared, fault) = match outcome {
         Ok(inspected) => {
             let (result, status, cleared) = result_of(&entry, inspected);
@@ -177,8 +179,10 @@ pub(super) fn end(gateway: &Gateway, mut entry: Entry, outcome: Result<Inspected
     };
     let Entry { mut record, dispatched, only_reads, .. } = entry;
     record.status = status;
+    // What was put away is looked into by what its record says of it.
+    let light = only_reads && result.artifacts.is_empty();
     record.result = Some(result);
-    let unrecorded = gateway.settings.reads == Reads::Skip && only_reads && dispatched;
+    let unrecorded = gateway.settings.reads == Reads::Skip && light && dispatched;
     Ended { record, fault, unrecorded, cleared, claim, dispatched }
 }
 
@@ -208,13 +212,15 @@ pub(super) async fn close(gateway: &Gateway, ended: Ended) -> Done {
 }
 
 /// Tells the budget of the run what came of the call.
-fn settle(gateway: &Gateway, entry: &Entry, outcome: Result<&Inspected, &Fault>) {
+pub(super) async fn settle(gateway: &Gateway, entry: &Entry, outcome: Result<&Inspected, &Fault>) {
     let (Some(runs), Some(run)) = (&gateway.runs, &entry.run) else { return };
     let call = &entry.record.call;
     let tool = call.item_key.as_ref().map(ToString::to_string).unwrap_or_default();
     let wish = Wish { tool: &tool, args_hash: &call.args_hash, writes: false };
     let answer = outcome.map(|inspected| inspected.clearing.cleared.get());
-    let text = answer.map(|answer| serde_json::to_string(answer).unwrap_or_default());
+    let counted = runs.counts_bytes() || runs.counts_tokens();
+    let text = answer.ok().filter(|_| counted);
+    let text = text.map(|answer| serde_json::to_string(answer).unwrap_or_default());
     let text = text.unwrap_or_default();
     let tokens = if runs.counts_tokens() { context::tokens::count(&text) } else { 0 };
     let outcome = runs::Outcome {
@@ -222,7 +228,7 @@ fn settle(gateway: &Gateway, entry: &Entry, outcome: Result<&Inspected, &Fault>)
         bytes: text.len() as u64,
         tokens: tokens as u64,
     };
-    runs.settle(run, wish, outcome, gateway.clock.now());
+    runs.settle(run, wish, outcome).await;
 }
 
 /// A call refused before it could be recorded.

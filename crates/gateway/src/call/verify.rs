@@ -1,17 +1,23 @@
-//! Before anybody is asked, and after the answer: what a critic of the operator's own says about a
-//! call. Where there is none, nothing happens here.
+//! Before anybody is asked, and after the answer: what can be told about a call without a model, and
+//! what a critic of the operator's own says. Where nothing is owed and there is no critic, nothing
+//! happens here.
 //!
 //! A critic that says nothing in time stops a call that changes something, and no other.
 
+mod scorecard;
+
 use catalog::Entry as Tool;
 use model::{Code, Fault, Finding, Record, Severity};
+use policy::Way;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use store::RecordFilter;
 use upstream::Webhook;
 
-use super::CallRequest;
 use super::record::{Ended, Entry};
+use super::{CallRequest, admit, oblige};
 use crate::gateway::Gateway;
+use crate::runs;
 
 /// What a critic may answer before a call.
 #[derive(Debug, Deserialize)]
@@ -23,26 +29,118 @@ struct Verdict {
     reasons: Vec<String>,
 }
 
-/// Asks whether the call makes sense. Secrets in its arguments stay here.
+/// Whether the call makes sense: the evidence it rests on is there, its run can still afford it, and
+/// the critic says nothing against it.
 pub(super) async fn verify(
     gateway: &Gateway,
     request: &CallRequest,
     tool: &Tool,
+    way: &Way,
     entry: &mut Entry,
 ) -> Result<(), Fault> {
-    let Some(critic) = &gateway.settings.critic.verify else { return Ok(()) };
+    let decision = entry.record.decision.as_ref();
+    if decision.is_some_and(|decision| !oblige::evidence(&decision.obligations).is_empty()) {
+        entry.stage("verify");
+        Box::pin(evidence(gateway, request, entry)).await.map_err(|f| f.at(&tool.shown_name))?;
+    }
+    if matches!(way, Way::Ask(_)) {
+        Box::pin(affordable(gateway, request, tool, entry)).await?;
+    }
+    match &gateway.settings.critic.verify {
+        Some(critic) => Box::pin(criticised(critic, request, tool, entry)).await,
+        None => Ok(()),
+    }
+}
+
+/// The facts a policy wants cited must have been found out in the same run, by the same caller.
+async fn evidence(gateway: &Gateway, request: &CallRequest, entry: &Entry) -> Result<(), Fault> {
+    let decision = entry.record.decision.as_ref();
+    let owed = oblige::evidence(decision.map(|d| d.obligations.as_slice()).unwrap_or_default());
+    let known = found_out(gateway, request).await?;
+    if let Some(unknown) =
+        request.evidence.iter().find(|cited| !known.iter().any(|k| k.0 == **cited))
+    {
+        let unknown = model::fault::one_line(unknown, 80);
+        return Err(missing(&format!("`{unknown}` is no evidence of this run")));
+    }
+    let cited = |key: &str| {
+        let of_key = |fact: &&(String, String)| key.is_empty() || fact.1 == key;
+        let mut facts = known.iter().filter(of_key);
+        facts.any(|fact| request.evidence.contains(&fact.0))
+    };
+    match owed.iter().find(|key| !cited(key)) {
+        None => Ok(()),
+        Some(&"") => Err(missing("the call must cite what it rests on")),
+        Some(key) => Err(missing(&format!("the call must cite evidence of `{key}`"))),
+    }
+}
+
+fn missing(why: &str) -> Fault {
+    let hint = "; cite it in `_meta` as `toolgate/evidence`";
+    Fault::new(Code::PolicyDenied, format!("refused before the call: {why}{hint}"))
+        .with("kind", "missing_evidence")
+}
+
+/// Evidence and its key, as the records of the run hold it.
+async fn found_out(
+    gateway: &Gateway,
+    request: &CallRequest,
+) -> Result<Vec<(String, String)>, Fault> {
+    let Some(run_id) = request.run_id.clone().filter(|_| !request.evidence.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let principal = &request.caller.principal;
+    let filter = RecordFilter {
+        limit: EVIDENCE_RECORDS_MAX,
+        principal: Some(principal.to_string()),
+        run_id: Some(run_id),
+        ..RecordFilter::default()
+    };
+    let mut known = Vec::new();
+    for line in gateway.store.records(&filter).await? {
+        let Some(record) = gateway.store.record(line.record_id.as_str()).await? else { continue };
+        // A namesake in another tenant is somebody else.
+        if record.call.principal_chain.contains(principal) {
+            let facts = record.result.into_iter().flat_map(|result| result.evidence);
+            known.extend(facts.map(|fact| (fact.evidence_ref, fact.key)));
+        }
+    }
+    Ok(known)
+}
+
+/// Records of a run that are looked through for evidence, the latest first.
+const EVIDENCE_RECORDS_MAX: u32 = 200;
+
+/// Nobody is asked about a call that its run could not make anyway.
+async fn affordable(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    entry: &Entry,
+) -> Result<(), Fault> {
+    let Some(runs) = &gateway.runs else { return Ok(()) };
+    let key = tool.item.key.to_string();
+    let wish = admit::wish(&key, request, tool, entry);
+    let foreseen = runs.foresee(&runs::key(request), wish, gateway.clock.now()).await;
+    foreseen.map_err(|fault| fault.at(&tool.shown_name))
+}
+
+/// Asks whether the call makes sense. Secrets in its arguments stay here.
+async fn criticised(
+    critic: &Webhook,
+    request: &CallRequest,
+    tool: &Tool,
+    entry: &mut Entry,
+) -> Result<(), Fault> {
     entry.stage("verify");
-    let declared = tool.capability.as_ref();
-    let writes =
-        !request.method.only_looks() && declared.is_none_or(manifest::Capability::is_write);
+    let writes = writes(request, tool);
     let message = json!({
         "event": "call.verify",
         "call": entry.record.call,
         "decision": entry.record.decision,
         "writes": writes,
     });
-    let said = Box::pin(heard::<Verdict>(critic, &message)).await;
-    match said {
+    match heard::<Verdict>(critic, &message).await {
         Ok(Verdict { ok: true, .. }) => Ok(()),
         Ok(verdict) => Err(refused(verdict, tool)),
         Err(why) if writes => {
@@ -67,10 +165,15 @@ fn refused(verdict: Verdict, tool: &Tool) -> Fault {
         .with("reasons", reasons.clone())
 }
 
-/// Asks what the answer is worth; what comes back is kept with the record and changes nothing.
+/// What the answer is worth, by the built-in rules and by the critic; kept with the record, and
+/// changes nothing.
 pub(super) async fn score(gateway: &Gateway, ended: &mut Ended) {
-    let Some(critic) = &gateway.settings.critic.score else { return };
+    let critic = &gateway.settings.critic;
     let answered = ended.fault.is_none() && !ended.unrecorded;
+    if critic.scorecard && answered {
+        ended.record.scorecard = scorecard::of(&ended.record);
+    }
+    let Some(critic) = &critic.score else { return };
     let Record { call, result, .. } = &mut ended.record;
     let Some(result) = result.as_mut().filter(|_| answered) else { return };
     let message = json!({"event": "call.score", "call": call, "result": result});
@@ -89,6 +192,12 @@ pub(super) async fn score(gateway: &Gateway, ended: &mut Ended) {
 
 /// What is kept of a score.
 const SCORE_CHARS_MAX: usize = 500;
+
+/// Whether the call may change something, as far as anybody has declared.
+fn writes(request: &CallRequest, tool: &Tool) -> bool {
+    let declared = tool.capability.as_ref();
+    !request.method.only_looks() && declared.is_none_or(manifest::Capability::is_write)
+}
 
 async fn heard<T: for<'de> Deserialize<'de>>(
     critic: &Webhook,

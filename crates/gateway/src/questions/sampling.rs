@@ -1,8 +1,8 @@
 //! What an upstream wants a client's model to do.
 
-use manifest::Sampling;
+use manifest::{Review, Sampling};
 use model::Client;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Whether the client's model may be asked this, after `before` questions within the same call.
 pub(super) fn check(
@@ -23,6 +23,55 @@ pub(super) fn check(
     }
     tools(params, rule, client)?;
     balanced(params)
+}
+
+/// Where nothing passes that no manifest declares: bounded, on record, and known to do well.
+pub(super) fn governed(rule: &Sampling, budgeted: bool, recorded: bool) -> Result<(), String> {
+    let missing = if rule.max_per_run.is_none() && !budgeted {
+        "no budget bounds how often it asks models"
+    } else if !recorded {
+        "calls that only read leave no record here, and models are not asked unseen"
+    } else if rule.eval_ref.is_none() {
+        "its manifest names no evaluation of what it asks models"
+    } else {
+        return Ok(());
+    };
+    Err(missing.to_owned())
+}
+
+/// Whether a person must look at it first.
+pub(super) fn reviewed(params: &Map<String, Value>, rule: &Sampling, writes: bool) -> bool {
+    match rule.review {
+        Review::Always => true,
+        Review::Risky => writes || params.contains_key("tools") || shares_context(params),
+        Review::Never => false,
+    }
+}
+
+fn shares_context(params: &Map<String, Value>) -> bool {
+    params.get("includeContext").is_some_and(|context| context != "none")
+}
+
+/// Which model is asked is not the upstream's to say: where the manifest names models, those stand in
+/// the place of its preferences.
+pub(super) fn routed(mut params: Map<String, Value>, rule: &Sampling) -> Map<String, Value> {
+    if !rule.models.is_empty() {
+        let hints: Vec<Value> = rule.models.iter().map(|name| json!({"name": name})).collect();
+        params.insert("modelPreferences".to_owned(), json!({"hints": hints}));
+    }
+    params
+}
+
+/// What a model said goes back, if it is a model that may be asked.
+pub(super) fn answered(said: Value, rule: Option<&Sampling>) -> Result<Value, String> {
+    let models = rule.map(|rule| rule.models.as_slice()).unwrap_or_default();
+    let model = said.get("model").and_then(Value::as_str).unwrap_or_default();
+    let named = |name: &String| model.contains(name.as_str());
+    if models.is_empty() || models.iter().any(named) {
+        return Ok(said);
+    }
+    let model = model::fault::one_line(model, 80);
+    Err(format!("`{model}` answered, which the manifest does not name"))
 }
 
 /// Tools for the model must be named in the request, declared, and something the client deals with.
@@ -80,7 +129,6 @@ fn balanced(params: &Map<String, Value>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn client(able: &Value) -> Client {
         let capabilities = able.as_object().cloned().unwrap();
@@ -106,6 +154,61 @@ mod tests {
         let twice = Sampling { max_iterations: Some(2), ..rule() };
         assert!(asked(Some(&twice), false, &able, 1));
         assert!(!asked(Some(&twice), false, &able, 2));
+    }
+
+    /// CO-175: declared is not enough; bounded, on record and evaluated besides.
+    #[test]
+    fn a_model_is_asked_only_where_that_is_bounded_recorded_and_evaluated() {
+        let check = |rule: Sampling, budgeted: bool, recorded: bool, part: Option<&str>| {
+            let got = governed(&rule, budgeted, recorded);
+            match part {
+                None => assert_eq!(got, Ok(())),
+                Some(part) => assert!(got.unwrap_err().contains(part)),
+            }
+        };
+        let whole = || Sampling {
+            max_per_run: Some(3),
+            eval_ref: Some("goldenset://asks.v1".to_owned()),
+            ..rule()
+        };
+        check(whole(), false, true, None);
+        check(Sampling { max_per_run: None, ..whole() }, true, true, None);
+        check(Sampling { max_per_run: None, ..whole() }, false, true, Some("no budget"));
+        check(whole(), false, false, Some("no record"));
+        check(Sampling { eval_ref: None, ..whole() }, false, true, Some("no evaluation"));
+    }
+
+    /// CO-180: whether a person looks at it is the manifest's word, and risk is what can be seen.
+    #[test]
+    fn a_person_looks_where_the_manifest_says_or_risk_warrants() {
+        let check = |review: Review, params: Value, writes: bool, wanted: bool| {
+            let params = params.as_object().unwrap();
+            let rule = Sampling { review, ..rule() };
+            assert_eq!(reviewed(params, &rule, writes), wanted, "{review:?} {params:?}");
+        };
+        check(Review::Always, json!({}), false, true);
+        check(Review::Never, json!({"tools": []}), true, false);
+        check(Review::Risky, json!({}), false, false);
+        check(Review::Risky, json!({}), true, true);
+        check(Review::Risky, json!({"tools": [{"name": "look"}]}), false, true);
+        check(Review::Risky, json!({"includeContext": "allServers"}), false, true);
+        check(Review::Risky, json!({"includeContext": "none"}), false, false);
+    }
+
+    /// CO-179: preferences are wishes; the manifest names the models, and no other one answers.
+    #[test]
+    fn which_model_is_asked_is_not_the_upstreams_to_say() {
+        let asked = json!({"modelPreferences": {"hints": [{"name": "huge"}]}, "maxTokens": 9});
+        let asked = asked.as_object().unwrap();
+        assert_eq!(&routed(asked.clone(), &rule()), asked);
+        let small = Sampling { models: vec!["small".to_owned()], ..rule() };
+        let wanted = json!({"modelPreferences": {"hints": [{"name": "small"}]}, "maxTokens": 9});
+        assert_eq!(Value::from(routed(asked.clone(), &small)), wanted);
+        let said = |model: &str| json!({"model": model, "role": "assistant"});
+        assert!(answered(said("small-2"), Some(&small)).is_ok());
+        assert!(answered(said("huge"), Some(&small)).unwrap_err().contains("`huge`"));
+        assert!(answered(json!({}), Some(&small)).is_err());
+        assert!(answered(said("huge"), Some(&rule())).is_ok());
     }
 
     /// CO-177: tools need a client that has them, and a surface that is declared.

@@ -56,6 +56,8 @@ const POLICY_WORDS: &[&str] = &[
 const LONG_WORDS: &[&str] =
     &["backup", "batch", "bulk", "crawl", "export", "migrate", "reindex", "scan", "train"];
 const LONG_MS: u64 = 60_000;
+/// Rounds of a model with tools within one call; more is an agent.
+const ROUNDS_MAX: u32 = 10;
 /// Scopes nobody should hold from the start.
 const BROAD: &[&str] = &["admin", "all", "full", "full_access", "root", "write"];
 
@@ -63,6 +65,7 @@ const BROAD: &[&str] = &["admin", "all", "full", "full_access", "root", "write"]
 pub(super) fn whole(manifest: &AdapterManifest, tools: &[Value]) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = broad_scopes(manifest).collect();
     remarks.extend(hidden_command(manifest));
+    remarks.extend(hidden_agent(manifest));
     let declared: BTreeSet<&str> =
         manifest.capabilities.iter().map(|capability| capability.tool.as_str()).collect();
     let listed: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
@@ -89,6 +92,14 @@ pub(super) fn of(bound: &Bound<'_>) -> Vec<Remark> {
     remarks.extend(looser(bound));
     remarks.extend(evidence_unlisted(bound));
     remarks
+}
+
+/// A capability that is bound to nothing its upstream lists.
+pub(super) fn unbound(bound: &Bound<'_>) -> Option<Remark> {
+    let tool = &bound.capability.tool;
+    let message = format!("`{}` is bound to `{tool}`, which is not listed", bound.id());
+    let missing = bound.definition.is_none();
+    missing.then(|| Remark::new(Error, "tool-missing", &bound.below("tool"), message))
 }
 
 fn generic(bound: &Bound<'_>) -> Option<Remark> {
@@ -224,6 +235,17 @@ fn broad_scopes(manifest: &AdapterManifest) -> impl Iterator<Item = Remark> {
             format!("`{scope}` is more than a beginning needs: move it to step_up_scopes");
         Remark::new(Error, "broad-scope", "auth.initial_scopes", message)
     })
+}
+
+/// Models that go on by themselves with tools are an agent, and an agent is no adapter's secret.
+fn hidden_agent(manifest: &AdapterManifest) -> Option<Remark> {
+    let sampling = manifest.sampling.as_ref().filter(|sampling| sampling.declared)?;
+    let loops = sampling.max_iterations.is_none_or(|most| most > ROUNDS_MAX);
+    let message = format!(
+        "it lets a model go on by itself with tools: bound `max_iterations` to {ROUNDS_MAX}, or make it a skill"
+    );
+    let hidden = loops && !sampling.tools.is_empty();
+    hidden.then(|| Remark::new(Error, "sampling-loop", "sampling", message))
 }
 
 /// A program that is started must be one that somebody saw and agreed to.

@@ -41,6 +41,13 @@ pub(super) fn whole(manifest: &AdapterManifest) -> Vec<Remark> {
     let traces = manifest.observability.as_ref().is_some_and(|o| o.trace_context.is_some());
     let message = "say `observability: {trace_context: w3c}`, so that traces join";
     ask(!traces, Question::Audit, "no-trace-context", "", message);
+    let sampling = manifest.sampling.as_ref().filter(|sampling| sampling.declared);
+    let unbounded = sampling.is_some_and(|sampling| sampling.max_per_run.is_none());
+    let message = "bound how often it asks models: `max_per_run`";
+    ask(unbounded, Question::Risk, "sampling-unbounded", "sampling", message);
+    let unevaluated = sampling.is_some_and(|sampling| sampling.eval_ref.is_none());
+    let message = "name the `eval_ref` by which what it asks models was evaluated";
+    ask(unevaluated, Question::Evidence, "sampling-unevaluated", "sampling", message);
     for (index, prompt) in prompts.iter().enumerate() {
         let at = format!("prompts[{index}]");
         let message = format!("name the `eval_ref` that `{}` was evaluated with", prompt.name);
@@ -81,7 +88,9 @@ pub(super) fn of(bound: &Bound<'_>, manifest: &AdapterManifest) -> Vec<Remark> {
     ask(prose && bound.decides(), Question::Evidence, "prose-only", message);
     let traceless = capability.evidence_keys.is_empty();
     let message = format!("`{id}` leaves no evidence: set `evidence_keys`");
-    ask(traceless && bound.decides(), Question::Evidence, "no-evidence", message);
+    let for_somebody = capability.approval_mode == ApprovalMode::Delegated;
+    let decides = bound.decides() || for_somebody;
+    ask(traceless && decides, Question::Evidence, "no-evidence", message);
     let keyless = !capability.idempotency.as_ref().is_some_and(|keys| keys.required);
     let message = format!("`{id}` writes, and a retry could repeat it: require `idempotency`");
     ask(writes && keyless, Question::Audit, "no-idempotency", message);

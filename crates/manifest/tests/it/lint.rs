@@ -198,3 +198,68 @@ fn the_seed_loads_and_its_gaps_are_named() {
     let rules: Vec<&str> = refund.map(|remark| remark.rule).collect();
     assert!(rules.contains(&"no-schema") && rules.contains(&"prose-only"), "{rules:?}");
 }
+
+/// CO-53: what a capability names of policy and gates is there, or is said not to be.
+#[test]
+fn policies_and_gates_that_are_not_there_are_named() {
+    let bound = with(complete(), "/capabilities/1/policy_refs", Some(json!(["no-weekend"])));
+    let bound = with(bound, "/capabilities/1/decision_binding", Some(json!("sales.change_plan")));
+    let manifest = manifest::from_value(bound).unwrap();
+    assert_eq!(manifest.capabilities[1].decision_bindings, ["sales.change_plan"]);
+    let check = |policies: &[&str], gates: &[&str], wanted: &[(&str, &str)]| {
+        let is_policy = |name: &str| policies.contains(&name);
+        let is_gate = |name: &str| gates.contains(&name);
+        let remarks = manifest::lint_bindings(&manifest, &is_policy, &is_gate);
+        let got: Vec<_> = remarks.iter().map(|r| (r.rule, r.at.as_str())).collect();
+        assert_eq!(got, wanted);
+    };
+    check(&["no-weekend"], &["GATE_SALES"], &[]);
+    check(&[], &["GATE_SALES"], &[("policy-unknown", "capabilities[1].policy_refs")]);
+    check(&["no-weekend"], &["OTHER"], &[("gate-unknown", "capabilities[1].requires_gate")]);
+}
+
+/// CO-76: a capability is bound to a tool that is there.
+#[test]
+fn a_capability_of_a_tool_that_is_not_listed_is_named() {
+    let gone = with(complete(), "/capabilities/0/tool", Some(json!("find_nobody")));
+    let rules: Vec<&str> = remarks(gone, &tools()).iter().map(|remark| remark.rule).collect();
+    assert!(rules.contains(&"tool-missing"), "{rules:?}");
+}
+
+/// CO-181: a model that goes on by itself with tools is an agent, and belongs in a skill.
+#[test]
+fn an_adapter_that_hides_an_agent_is_named() {
+    let sampling = |more: Value| {
+        let mut sampling = json!({
+            "declared": true, "max_per_run": 3, "eval_ref": "goldenset://a", "tools": ["look"],
+        });
+        sampling.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        with(complete(), "/sampling", Some(sampling))
+    };
+    assert_eq!(remarks(sampling(json!({"max_iterations": 10})), &Value::Null), []);
+    assert_eq!(remarks(sampling(json!({"tools": []})), &Value::Null), []);
+    check(sampling(json!({"max_iterations": 11})), &Value::Null, "sampling-loop");
+    check(sampling(json!({})), &Value::Null, "sampling-loop");
+    let bare = json!({"max_iterations": 1, "max_per_run": null, "eval_ref": null});
+    let rules: Vec<&str> = remarks(sampling(bare), &Value::Null).iter().map(|r| r.rule).collect();
+    assert_eq!(rules, ["sampling-unbounded", "sampling-unevaluated"]);
+}
+
+/// CO-48: schemas for inputs and outputs and what of them is evidence; 2020-12 unless one says so.
+#[test]
+fn schemas_are_designed_or_their_lack_is_named() {
+    let without = |key: &str| with(complete(), &format!("/capabilities/1/{key}"), None);
+    let said = |manifest: Value, tools: &Value, rule: &str| {
+        let remarks = remarks(manifest, tools);
+        assert!(remarks.iter().any(|remark| remark.rule == rule), "{rule}: {remarks:?}");
+    };
+    said(without("input_schema_ref"), &Value::Null, "no-schema");
+    said(without("output_schema_ref"), &Value::Null, "prose-only");
+    said(without("evidence_keys"), &Value::Null, "no-evidence");
+    // The definition of the tool does as well.
+    assert_eq!(remarks(without("input_schema_ref"), &tools()), []);
+    let dialect = |name: &str| with(tools(), "/0/inputSchema/$schema", Some(json!(name)));
+    said(complete(), &dialect("http://json-schema.org/draft-07/schema#"), "old-dialect");
+    let new = dialect("https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(remarks(complete(), &new), []);
+}

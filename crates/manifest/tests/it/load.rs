@@ -16,17 +16,24 @@ fn the_seed_manifest_loads_unchanged() {
     assert_eq!(manifest.label(), "adp_payments_mcp@0.0.0");
     assert_eq!(manifest.manifest_version, "toolgate.adapter.v1");
     assert_eq!(manifest.owner_role, "payments_platform");
+    assert!(!manifest.name.is_empty());
+    assert_eq!(manifest.protocol, Protocol::Mcp);
     assert_eq!(manifest.protocol_version.as_deref(), Some("2025-11-25"));
     let transport = manifest.transport.unwrap();
     assert_eq!(transport.kind, TransportKind::StreamableHttp);
+    assert!(transport.endpoint_ref.is_some());
     assert_eq!(transport.origin_allowlist, ["https://contextos.example.com"]);
     let auth = manifest.auth.unwrap();
     assert_eq!(auth.kind, AuthType::OAuth2);
+    assert!(auth.resource.is_some_and(|resource| resource.starts_with("https://")));
+    assert_eq!(auth.initial_scopes, ["payments.read"]);
     assert_eq!(auth.token_audience.as_deref(), Some("payments-mcp"));
     assert_eq!(auth.step_up_scopes["payments.issue_refund"], ["payments.refund.write"]);
     let observability = manifest.observability.unwrap();
     assert_eq!(observability.trace_context, Some(TraceContext::W3c));
-    assert_eq!(observability.metrics.len(), 4);
+    assert!(observability.span_name_prefix.is_some());
+    let metrics = ["latency_ms", "retry_count", "upstream_status", "cost_cents"];
+    assert_eq!(observability.metrics, metrics);
 }
 
 /// CO-75..CO-87: what the two capabilities of the seed declare.
@@ -37,7 +44,11 @@ fn the_seed_capabilities_keep_what_they_declare() {
     assert_eq!((lookup.class, lookup.approval_mode), (CapClass::Observe, ApprovalMode::ReadOnly));
     assert_eq!((lookup.effect(), lookup.replay_rule()), (Effect::Read, ReplayRule::RecordedResult));
     assert!(!lookup.is_write());
-    assert!(lookup.input_schema_ref.is_some() && lookup.output_schema_ref.is_some());
+    assert_eq!(lookup.capability_id.as_str(), "payments.lookup_transaction");
+    assert_eq!(lookup.decision_bindings, ["support.refund.eligibility"]);
+    let schema = |reference: &Option<String>| reference.clone().unwrap().starts_with("schema://");
+    assert!(schema(&lookup.input_schema_ref) && schema(&lookup.output_schema_ref));
+    assert_eq!(lookup.evidence_keys, ["transaction_id", "status", "settlement_ref"]);
     let refund = manifest.capability_for_tool("payments_issue_refund").unwrap();
     assert_eq!((refund.class, refund.approval_mode), (CapClass::Act, ApprovalMode::Destructive));
     assert_eq!((refund.effect(), refund.replay_rule()), (Effect::External, ReplayRule::MustStub));
@@ -48,6 +59,10 @@ fn the_seed_capabilities_keep_what_they_declare() {
     assert!(idempotency.required);
     assert_eq!(idempotency.dedup_window_seconds, 86_400);
     assert_eq!(idempotency.scope, DedupScope::Principal);
+    let amount = &refund.arg_constraints["amount_inr"];
+    assert_eq!((amount.min, amount.max), (Some(1.0), Some(50_000.0)));
+    let currency = refund.arg_constraints["currency"].enum_values.as_ref().unwrap();
+    assert_eq!(currency, &[json!("INR")]);
     assert!(manifest.capability_for_tool("payments_delete_everything").is_none());
 }
 
@@ -59,10 +74,73 @@ fn the_seed_binding_loads_as_a_capability() {
     let manifest = manifest::from_value(manifest).unwrap();
     let refund = manifest.capability_for_tool("payments_issue_refund").unwrap();
     assert_eq!(refund.decision_bindings, ["support.refund.execute"]);
+    assert_eq!(refund.capability_id.as_str(), "payments.issue_refund");
+    assert_eq!((refund.class, refund.approval_mode), (CapClass::Act, ApprovalMode::Destructive));
+    assert_eq!(refund.requires_gate.as_deref(), Some("GATE_FINANCE_APPROVAL"));
+    assert_eq!(refund.evidence_keys, ["refund_id", "transaction_id", "reversal_token"]);
     assert_eq!(refund.policy_refs, ["POLICY_RETURNS_V4"]);
     assert_eq!(refund.retry.max_attempts, 1);
     assert_eq!(refund.retry.codes, [Code::UpstreamTimeout]);
     assert!(refund.retry.same_key);
+}
+
+/// CO-44: a capability has a business name of its own, an owner, a domain and what it is for.
+#[test]
+fn a_business_capability_is_named_owned_and_bound() {
+    let named = small(json!({"domain": "shelves", "owner_role": "librarians",
+        "capabilities": [{"decision_bindings": ["shelf.audit"]}]}));
+    let manifest = manifest::from_value(named).unwrap();
+    assert_eq!(
+        (manifest.domain.as_deref(), manifest.owner_role.as_str()),
+        (Some("shelves"), "librarians")
+    );
+    let capability = &manifest.capabilities[0];
+    assert_eq!(capability.capability_id.as_str(), "small.look");
+    assert_eq!(capability.decision_bindings, ["shelf.audit"]);
+    for missing in ["owner_role", "name", "adapter_id"] {
+        let mut value = small(json!({}));
+        value.as_object_mut().unwrap().remove(missing);
+        let error = manifest::from_value(value).unwrap_err().to_string();
+        assert!(error.contains(missing), "{error}");
+    }
+}
+
+/// CO-45: five classes and no sixth. CO-46: five modes, in this order, and no sixth.
+#[test]
+fn classes_and_modes_are_closed_lists() {
+    let read = |key: &str, word: &str| {
+        manifest::from_value(small(json!({"capabilities": [{key: word}]})))
+            .map(|manifest| manifest.capabilities[0].clone())
+    };
+    for class in ["observe", "recall", "verify", "think_support", "act"] {
+        assert_eq!(read("class", class).unwrap().class.as_str(), class);
+    }
+    let modes = ["read_only", "local_write", "network", "delegated", "destructive"];
+    let read_modes: Vec<ApprovalMode> =
+        modes.iter().map(|mode| read("approval_mode", mode).unwrap().approval_mode).collect();
+    assert!(read_modes.is_sorted_by(|a, b| a < b));
+    assert_eq!(read_modes.iter().map(|mode| mode.as_str()).collect::<Vec<_>>(), modes);
+    for other in ["admin", "Act", "", "READ_ONLY", "write"] {
+        assert!(read("class", other).is_err() && read("approval_mode", other).is_err(), "{other}");
+    }
+}
+
+/// CO-47: a protocol with its revision pinned, and a way to reach it.
+#[test]
+fn protocol_and_transport_are_picked_and_pinned() {
+    let check = |protocol: &str, version: &str, transport: &str, good: bool| {
+        let value = small(json!({"protocol": protocol, "protocol_version": version,
+            "transport": {"kind": transport}}));
+        assert_eq!(manifest::from_value(value).is_ok(), good, "{protocol} {version} {transport}");
+    };
+    check("mcp", "2025-06-18", "streamable_http", true);
+    check("mcp", "2025-11-25", "sse", true);
+    check("openapi", "3.1", "custom", true);
+    check("soap", "1", "streamable_http", false);
+    check("mcp", "2025-11-25", "carrier_pigeon", false);
+    let pinned = small(json!({"protocol_version": "2024-11-05", "protocol_version_reason": "old"}));
+    let pinned = manifest::from_value(pinned).unwrap();
+    assert_eq!(pinned.protocol_version.as_deref(), Some("2024-11-05"));
 }
 
 /// CO-1: every protocol has the same contract.

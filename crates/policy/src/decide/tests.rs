@@ -57,6 +57,7 @@ struct World {
     item: Item,
     capability: Option<Capability>,
     args: Value,
+    written: Option<&'static str>,
     caller: Caller,
     method: Method,
     at: Timestamp,
@@ -69,6 +70,7 @@ impl World {
             item: item("refund"),
             capability: None,
             args: json!({}),
+            written: None,
             caller: Caller::new(Principal::user("ann")),
             method: Method::CallTool,
             at: Timestamp::from_millis(1_000),
@@ -86,7 +88,7 @@ impl World {
             item: &self.item,
             capability: self.capability.as_ref(),
             args: &self.args,
-            written: None,
+            written: self.written,
             params: &Map::new(),
             intent: None,
             spent: None,
@@ -174,6 +176,7 @@ fn a_manifest_or_a_rule_can_ask_for_a_human() {
     assert_eq!(refused.decide().decision.action, DecisionAction::Deny);
 }
 
+/// E2: caller, tool, arguments, policy and end; whatever of these is another, it is another call.
 #[test]
 fn an_approval_releases_the_frozen_call_and_no_other() {
     let world = || World::new("@gate(\"OPS\") permit(principal, action, resource);");
@@ -197,6 +200,13 @@ fn an_approval_releases_the_frozen_call_and_no_other() {
     let mut drifted = world();
     drifted.item.full_hash = "0".repeat(64);
     assert_eq!(code(&drifted, &approval, world().at), rejected);
+    let spelt = |written: &'static str| World { written: Some(written), ..world() };
+    let mut exact = spelt("{\"account\":18446744073709551617}").question().put(world().at, ttl);
+    exact.state = ApprovalState::Approved;
+    assert_eq!(code(&spelt("{\"account\":18446744073709551617}"), &exact, world().at), Ok(()));
+    assert_eq!(code(&spelt("{\"account\":18446744073709551618}"), &exact, world().at), rejected);
+    let prolonged = model::Approval { expires_at: world().at.after(ttl * 2), ..approval.clone() };
+    assert_eq!(code(&world(), &prolonged, world().at), rejected);
     for state in [ApprovalState::Rejected, ApprovalState::Expired, ApprovalState::Redeemed] {
         approval.state = state;
         assert_eq!(code(&world(), &approval, world().at), rejected);
@@ -292,4 +302,18 @@ fn the_hash_of_the_facts_is_that_of_one_json_object() {
         });
         assert_eq!(world.decide().decision.inputs_hash, model::canonical::hash(&wanted));
     }
+}
+
+/// E9: what would take long to judge is refused unjudged, so that no caller can wear a policy out.
+#[test]
+fn arguments_too_many_to_be_judged_are_refused() {
+    let judged = |count: usize| {
+        let args = json!({"list": vec![0; count], "amount": 1});
+        let rules = "permit(principal, action, resource) unless { context.arguments has nothing };";
+        World { args, ..World::new(rules) }.decide()
+    };
+    assert_eq!(judged(19_000).decision.action, DecisionAction::Allow);
+    let verdict = judged(20_000);
+    assert_eq!(verdict.decision.action, DecisionAction::Deny);
+    assert!(verdict.decision.reason.contains("cannot judge"), "{}", verdict.decision.reason);
 }

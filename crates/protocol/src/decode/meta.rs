@@ -17,6 +17,11 @@ pub const IDEMPOTENCY: &str = "toolgate/idempotency_key";
 /// What the caller is about, and how far it wants to go at most.
 pub const INTENT: &str = "toolgate/intent";
 pub const CEILING: &str = "toolgate/ceiling";
+/// The facts a call rests on, by what records call them.
+pub const EVIDENCE: &str = "toolgate/evidence";
+/// So many of them, of so many characters each.
+const EVIDENCE_MAX: usize = 32;
+const EVIDENCE_CHARS_MAX: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
@@ -30,6 +35,7 @@ pub struct Meta {
     pub idempotency_key: Option<String>,
     pub intent: Option<String>,
     pub ceiling: Option<ApprovalMode>,
+    pub evidence: Vec<String>,
     /// Every other key, to be passed on as it is.
     pub rest: Map<String, Value>,
 }
@@ -61,8 +67,18 @@ pub(super) fn take(params: &mut Map<String, Value>) -> Result<Meta, RpcError> {
                 .ok_or_else(|| invalid(&format!("`{CEILING}` is no mode we know")))?,
         ),
     };
+    meta.evidence =
+        rest.shift_remove(EVIDENCE).as_ref().map(evidence).transpose()?.unwrap_or_default();
     meta.rest = rest;
     Ok(meta)
+}
+
+/// What is cited must be readable: a fact that was left out would look like one that is missing.
+fn evidence(cited: &Value) -> Result<Vec<String>, RpcError> {
+    let refs = cited.as_array().filter(|refs| refs.len() <= EVIDENCE_MAX);
+    let short = |value: &Value| text(Some(value)).filter(|text| text.len() <= EVIDENCE_CHARS_MAX);
+    let read = refs.and_then(|refs| refs.iter().map(short).collect::<Option<Vec<_>>>());
+    read.ok_or_else(|| invalid(&format!("`{EVIDENCE}` must be a short list of short texts")))
 }
 
 /// The revision a stateless request names.

@@ -12,7 +12,7 @@ macro_rules! seen {
         concat!(
             "SELECT * FROM (SELECT approval_id, gate, \
              CASE WHEN state IN ('pending', 'approved') AND expires_at <= $1 THEN 'expired' \
-             ELSE state END AS state, frozen_hash, requested_by, requested_for, tool, args, \
+             ELSE state END AS state, subject, subject_hash, frozen_hash, requested_by, requested_for, tool, args, \
              requested_at, expires_at, approver, answered_at, reason FROM approvals) AS seen ",
             $rest
         )
@@ -52,16 +52,29 @@ pub(super) async fn list(
 
 pub(super) async fn live(
     connection: &mut Connection,
-    frozen_hash: &str,
+    subject_hash: &str,
     now: Timestamp,
 ) -> Result<Option<Approval>, WriteError> {
     let query = sqlx::query_as(seen!(
-        "WHERE frozen_hash = $2 AND (state IN ('pending', 'approved') \
+        "WHERE subject_hash = $2 AND (state IN ('pending', 'approved') \
          OR (state = 'rejected' AND expires_at > $1))"
     ));
     let row: Option<Row> =
-        query.bind(now.as_millis()).bind(frozen_hash).fetch_optional(connection).await?;
+        query.bind(now.as_millis()).bind(subject_hash).fetch_optional(connection).await?;
     Ok(row.map(Row::approval).transpose()?)
+}
+
+/// How many questions of this caller nobody has answered yet.
+pub(super) async fn waiting(
+    connection: &mut Connection,
+    requested_by: &str,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT COUNT(*) FROM approvals WHERE state = 'pending' AND requested_by = $1",
+    )
+    .bind(requested_by)
+    .fetch_one(connection)
+    .await
 }
 
 pub(super) async fn mark_expired(
@@ -84,8 +97,8 @@ pub(super) async fn insert(
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
         "INSERT INTO approvals (approval_id, gate, state, frozen_hash, requested_by, \
-         requested_for, tool, args, requested_at, expires_at) \
-         VALUES ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9)",
+         requested_for, tool, args, requested_at, expires_at, subject, subject_hash) \
+         VALUES ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11)",
     )
     .bind(approval.approval_id.as_str())
     .bind(&approval.gate)
@@ -96,6 +109,8 @@ pub(super) async fn insert(
     .bind(approval.args.to_string())
     .bind(approval.requested_at.as_millis())
     .bind(approval.expires_at.as_millis())
+    .bind(approval.subject.as_str())
+    .bind(&approval.subject_hash)
     .execute(connection)
     .await?;
     Ok(())
@@ -161,6 +176,8 @@ struct Row {
     approval_id: String,
     gate: String,
     state: String,
+    subject: String,
+    subject_hash: String,
     frozen_hash: String,
     requested_by: String,
     requested_for: String,
@@ -182,6 +199,8 @@ impl Row {
             approval_id: ApprovalId::from_string(self.approval_id),
             gate: self.gate,
             state: word::read(self.state)?,
+            subject: word::read(self.subject)?,
+            subject_hash: self.subject_hash,
             frozen_hash: self.frozen_hash,
             requested_by: self.requested_by,
             requested_for: CallId::from_string(self.requested_for),

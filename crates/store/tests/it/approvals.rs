@@ -180,3 +180,20 @@ async fn of_many_redemptions_one_succeeds() {
     assert!(refused.clone().all(|fault| fault.code == Code::ApprovalRejected));
     assert_eq!(store.verify_chain().await.unwrap().entries, 1);
 }
+
+/// Nobody can be worn out with questions: one caller has so many open, and others ask all the same.
+#[tokio::test]
+async fn one_caller_cannot_flood_people_with_questions() {
+    let home = Home::new();
+    let store = home.open().await;
+    for number in 0..100 {
+        store.ask(approval(&format!("{number:03}"), &number.to_string())).await.unwrap();
+    }
+    let fault = store.ask(approval("100", "one more")).await.unwrap_err();
+    assert_eq!(fault.code, Code::RateLimited);
+    assert_eq!(store.ask(approval("101", "7")).await.unwrap().approval_id.as_str(), "apr_007");
+    let bobs = Approval { requested_by: "user:bob".to_owned(), ..approval("102", "one more") };
+    assert_eq!(store.ask(bobs.clone()).await.unwrap(), bobs);
+    store.answer("apr_007", yes("bob")).await.unwrap();
+    store.ask(approval("103", "another")).await.unwrap();
+}

@@ -8,7 +8,7 @@ use model::result::{Cleaning, Metrics, Provenance};
 use model::{
     Approval, ApprovalId, ApprovalState, Call, CallId, CallResult, CallStatus, Clock, Fault,
     ItemKey, ItemKind, Lineage, Outcome, Principal, Record, RecordId, RecordStatus, RunId, Secret,
-    Timestamp, TraceId, UpstreamName,
+    Subject, Timestamp, TraceId, UpstreamName,
 };
 use serde_json::json;
 use sqlx::{AnyConnection, Connection};
@@ -107,6 +107,7 @@ pub(crate) fn record(id: &str) -> Record {
         approval_id: None,
         result: None,
         answer: None,
+        scorecard: None,
         redacted: false,
         replay_rule: None,
         opened_at: START,
@@ -133,12 +134,14 @@ pub(crate) fn closing(record: Record) -> Closing {
     Closing { record, claim: None }
 }
 
-pub(crate) fn approval(id: &str, frozen_hash: &str) -> Approval {
+pub(crate) fn approval(id: &str, subject_hash: &str) -> Approval {
     Approval {
         approval_id: ApprovalId::from_string(format!("apr_{id}")),
         gate: "refunds".to_owned(),
         state: ApprovalState::Pending,
-        frozen_hash: frozen_hash.to_owned(),
+        subject: Subject::Call,
+        subject_hash: subject_hash.to_owned(),
+        frozen_hash: format!("{subject_hash} until then"),
         requested_by: "user:alice".to_owned(),
         requested_for: CallId::from_string("call_1"),
         tool: "payments/refund".to_owned(),
@@ -171,6 +174,8 @@ fn call(id: &str) -> Call {
         args: json!({"amount": 12.5, "account": 9_007_199_254_740_993_u64}),
         args_hash: "hash".to_owned(),
         principal_chain: vec![Principal::user("alice"), Principal::agent("claude")],
+        acts_for: None,
+        evidence_refs: Vec::new(),
         roles: Vec::new(),
         grants: Vec::new(),
         scopes: None,

@@ -15,4 +15,5 @@ mod pins;
 mod quotas;
 mod records;
 mod rounds;
+mod runs;
 mod torn;

@@ -324,3 +324,16 @@ async fn a_webhook_is_told_of_a_new_question_once() {
     world.gateway.close(client::PATIENCE).await;
     assert!(heard.try_recv().is_err(), "the same question is told once");
 }
+
+/// A6: the person at the client sees what cannot be seen.
+#[tokio::test]
+async fn a_form_shows_what_is_hidden_in_the_arguments() {
+    let recorder = bank();
+    let world = gate(&recorder).start().await;
+    let mut client = Client::connect(&world, "2025-11-25", json!({"elicitation": {}})).await;
+    let no = json!({"action": "decline"});
+    let (asked, _) = client.call("pay", json!({"to": "ann\u{202e}bob\u{200b}"}), no).await;
+    let asked = asked.unwrap();
+    let message = asked["params"]["message"].as_str().unwrap();
+    assert!(message.contains("ann\\u202ebob\\u200b"), "{message}");
+}

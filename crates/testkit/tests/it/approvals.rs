@@ -175,3 +175,17 @@ async fn a_question_shows_no_secret() {
     assert_eq!(code(&world.call("pay", args.clone()).await), None);
     assert_eq!(recorder.calls()[0].args, args);
 }
+
+/// Nobody was shown what a client sends along in `_meta`: a call that was approved goes without it.
+#[tokio::test]
+async fn what_nobody_was_shown_does_not_go_out_with_a_yes() {
+    let (recorder, world) = bank().await;
+    let with_meta = |value: &str| {
+        let meta = json!({"bank/really": value}).as_object().cloned().unwrap();
+        gateway::CallRequest { meta, ..World::request("pay", euros(5)) }
+    };
+    let first = world.send(with_meta("no")).await;
+    world.approve(&first).await;
+    assert_eq!(code(&world.send(with_meta("yes")).await), None);
+    assert_eq!(recorder.calls()[0].meta, serde_json::Map::new());
+}

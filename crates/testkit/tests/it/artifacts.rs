@@ -3,7 +3,7 @@
 use gateway::{Done, Mode};
 use model::{Answer, Caller, Handle, Principal, Selector};
 use serde_json::json;
-use toolgate_testkit::{Recorder, Script, TestGateway, World};
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
 
 use crate::code;
 
@@ -70,6 +70,26 @@ async fn a_foreign_handle_is_answered_like_an_unknown_one() {
     assert_eq!(spelt(&foreign, handle.as_str()), spelt(&unknown, "art_0"));
 }
 
+/// Tenants do not know each other: a namesake in another one is somebody else.
+#[tokio::test]
+async fn a_namesake_in_another_tenant_reads_nothing() {
+    let recorder = Recorder::one("export", Script::Answer(Answer::text(ledger())));
+    let world = TestGateway::new().upstream("books", recorder).start().await;
+    let of = |tenant: Option<&str>| {
+        let tenant_id = tenant.map(str::to_owned);
+        Principal { tenant_id, ..Principal::user("ann") }
+    };
+    let handle = handle(&world.call_as(of(Some("one")), "export", json!({})).await);
+    let check = async |tenant: Option<&str>, seen: bool| {
+        let caller = Caller::new(of(tenant));
+        let view = world.gateway.view(&caller, handle.as_str(), &Selector::Head { chars: 9 }).await;
+        assert_eq!(!view.get().is_error, seen, "{tenant:?}");
+    };
+    check(Some("one"), true).await;
+    check(Some("two"), false).await;
+    check(None, false).await;
+}
+
 /// C28: the seed's handle means its own call, and unqualified the newest of the session.
 #[tokio::test]
 async fn the_seeds_handle_is_an_alias_within_its_call_and_session() {
@@ -110,12 +130,12 @@ async fn what_evidence_rests_on_is_kept_when_the_rest_expires() {
     let recorder = Recorder::new()
         .tool(toolgate_testkit::tool("pay", json!({})), Script::Answer(paid))
         .tool(toolgate_testkit::tool("export", json!({})), Script::Answer(Answer::text(ledger())));
-    let binding = toolgate_testkit::capability(
+    let binding = capability(
         "bank.pay",
         "pay",
         json!({"evidence_keys": ["receipt"], "data_class": "confidential"}),
     );
-    let manifest = toolgate_testkit::manifest([binding]);
+    let manifest = manifest([binding]);
     let gate = TestGateway::new().upstream("bank", recorder).manifest("bank", manifest);
     let world = gate.start().await;
     let paid = world.call("pay", json!({})).await.result.unwrap();
@@ -131,4 +151,48 @@ async fn what_evidence_rests_on_is_kept_when_the_rest_expires() {
     };
     assert!(see(&kept.handle).await);
     assert!(!see(&handle(&exported)).await);
+}
+
+/// CO-37: looking into an answer is ruled by `view`, and what no record tells of is refused.
+#[tokio::test]
+async fn a_policy_that_cannot_tell_whose_answer_it_was_lets_nobody_look() {
+    let check = async |policy: &str, reads: gateway::Reads, seen: bool| {
+        let recorder = Recorder::one("export", Script::Answer(Answer::text(ledger())));
+        let reads_only = json!({"class": "observe", "approval_mode": "read_only"});
+        let contract = manifest([capability("books.export", "export", reads_only)]);
+        let gate = TestGateway::new().upstream("books", recorder).manifest("books", contract);
+        let gate = gate.policy(policy).settings(|settings| settings.reads = reads);
+        let world = gate.start().await;
+        let done = world.call("export", json!({})).await;
+        let head = Selector::Head { chars: 20 };
+        let view = world.gateway.view(&World::ann(), handle(&done).as_str(), &head).await;
+        assert_eq!(!view.get().is_error, seen, "{policy} {reads:?}");
+    };
+    let (all, keep, skip) =
+        ("permit(principal, action, resource);", gateway::Reads::Keep, gateway::Reads::Skip);
+    let some = "permit(principal, action, resource) when { resource.upstream == \"books\" };";
+    let blind = "permit(principal, action, resource);
+        forbid(principal, action == Action::\"view\", resource);";
+    for reads in [keep, skip] {
+        check(all, reads, true).await;
+        check(some, reads, true).await;
+        check(blind, reads, false).await;
+    }
+}
+
+/// The record is gone, or the tool is: then there is nothing a policy could speak of.
+#[tokio::test]
+async fn what_is_no_longer_on_record_or_offered_cannot_be_looked_into() {
+    let some = "permit(principal, action, resource) when { resource.upstream == \"books\" };";
+    let gate = |tool: &str| {
+        let recorder = Recorder::one(tool, Script::Answer(Answer::text(ledger())));
+        TestGateway::new().upstream("books", recorder).policy(some)
+    };
+    let world = gate("export").start().await;
+    let handle = handle(&world.call("export", json!({})).await);
+    let head = Selector::Head { chars: 20 };
+    let world = world.restart(gate("export")).await;
+    assert!(!world.gateway.view(&World::ann(), handle.as_str(), &head).await.get().is_error);
+    let world = world.restart(gate("other")).await;
+    assert!(world.gateway.view(&World::ann(), handle.as_str(), &head).await.get().is_error);
 }

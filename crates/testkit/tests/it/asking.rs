@@ -3,9 +3,10 @@
 use gateway::{CallRequest, News, Watch};
 use model::fault::WireError;
 use model::run::RunBudget;
-use model::{Client, Code, Finding};
+use model::{ApprovalId, ApprovalState, Client, Code, Finding, Subject};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use store::Verdict;
 use tokio::sync::mpsc;
 use toolgate_testkit::{Asker, TestGateway, World, capability, manifest};
 
@@ -23,12 +24,48 @@ struct Asked {
     /// What the upstream heard, question by question.
     heard: Vec<Result<Value, WireError>>,
     findings: Vec<Finding>,
+    /// With which parameters the client was asked.
+    params: Vec<Value>,
+    /// The gate's own questions, in the end.
+    left: Vec<(ApprovalId, ApprovalState)>,
+    /// The one that was answered.
+    answered: Option<ApprovalId>,
 }
 
 /// Lets an upstream ask all these of a client that answers each with `said`.
 async fn ask(gate: TestGateway, questions: Vec<(&str, Value)>, said: Value) -> Asked {
+    ask_watched(gate, questions, said, None).await
+}
+
+/// The same with somebody who answers the one question of the gate's own, if there is one.
+async fn ask_watched(
+    gate: TestGateway,
+    questions: Vec<(&str, Value)>,
+    said: Value,
+    approved: Option<bool>,
+) -> Asked {
     let asker = Asker::new(questions);
     let world = gate.upstream("it", asker.clone()).start().await;
+    let gateway = Arc::clone(&world.gateway);
+    let person = approved.map(|approved| {
+        tokio::spawn(async move {
+            let id = loop {
+                let asked = gateway.approvals(Some(ApprovalState::Pending)).await.unwrap();
+                if let Some(asked) = asked.first() {
+                    assert_eq!(asked.subject, Subject::Sampling);
+                    assert_eq!(
+                        (asked.tool.as_str(), asked.args.get("maxTokens").unwrap()),
+                        ("it/ask", &json!(9))
+                    );
+                    break asked.approval_id.clone();
+                }
+                tokio::task::yield_now().await;
+            };
+            let reason = Some("not today".to_owned());
+            let verdict = Verdict { approved, approver: "user:bob".to_owned(), reason };
+            gateway.answer(id.as_str(), verdict).await.unwrap()
+        })
+    });
     let able = json!({"elicitation": {"url": {}}, "sampling": {"tools": {}}, "roots": {}});
     let client = Client { capabilities: able.as_object().cloned().unwrap(), ..Client::default() };
     let request = CallRequest {
@@ -38,17 +75,24 @@ async fn ask(gate: TestGateway, questions: Vec<(&str, Value)>, said: Value) -> A
     };
     let (news, mut heard) = mpsc::channel(16);
     let running = world.spawn(request, Watch { news: Some(news), ..Watch::default() });
-    let mut reached = Vec::new();
+    let (mut reached, mut params) = (Vec::new(), Vec::new());
     while let Some(news) = heard.recv().await {
         if let News::Question(question) = news {
             reached.push(question.method.clone());
+            params.push(Value::Object(question.params.get().clone()));
             question.reply.send(Ok(said.clone())).unwrap();
         }
     }
     running.await.unwrap();
+    let answered = match person {
+        Some(person) => Some(person.await.unwrap().approval_id),
+        None => None,
+    };
+    let left = world.gateway.approvals(None).await.unwrap();
+    let left = left.into_iter().map(|approval| (approval.approval_id, approval.state)).collect();
     let record = world.last_record().await;
     let findings = record.result.unwrap().findings;
-    Asked { reached, heard: asker.heard(), findings }
+    Asked { reached, params, heard: asker.heard(), findings, left, answered }
 }
 
 fn form(field: &str) -> (&'static str, Value) {
@@ -63,6 +107,11 @@ fn sample() -> (&'static str, Value) {
 
 fn roots() -> (&'static str, Value) {
     ("roots/list", json!({}))
+}
+
+/// Sampling as `production` wants it declared, with nobody who looks at it.
+fn unseen() -> Value {
+    json!({"declared": true, "max_per_run": 5, "review": "never", "eval_ref": "goldenset://a.v1"})
 }
 
 /// In `production`: nothing is passed on that no manifest declares.
@@ -83,7 +132,7 @@ async fn an_upstream_asks_only_what_its_manifest_declares() {
     };
     check(json!({}), &[]).await;
     check(json!({"elicitation": {"form": true}}), &["elicitation/create"]).await;
-    check(json!({"sampling": {"declared": true}}), &["sampling/createMessage"]).await;
+    check(json!({"sampling": unseen()}), &["sampling/createMessage"]).await;
     check(json!({"sandbox": {"fs_read": ["/workspace"]}}), &["roots/list"]).await;
 }
 
@@ -97,7 +146,7 @@ async fn where_undeclared_tools_are_callable_their_questions_pass() {
     assert!(ask(gate, vec![form("city")], json!({})).await.reached.is_empty());
 }
 
-/// CO-96, CO-97: asked and answered, it is on record, and so is what was not passed on.
+/// CO-96, CO-97, CO-171: asked and answered by the person, it is on record, and so is what was not passed on.
 #[tokio::test]
 async fn every_question_is_on_record() {
     let said = json!({"action": "accept", "content": {"city": "Oslo"}});
@@ -126,7 +175,9 @@ async fn questions_have_an_end() {
     });
     let asked = ask(gate, vec![sample(), sample(), form("a")], json!({})).await;
     assert_eq!(asked.reached, ["sampling/createMessage", "elicitation/create"]);
-    let rule = json!({"sampling": {"declared": true, "max_iterations": 1}});
+    let mut rule = unseen();
+    rule["max_iterations"] = 1.into();
+    let rule = json!({"sampling": rule});
     let gate = strict().manifest("it", declaring(&rule));
     assert_eq!(ask(gate, vec![sample(), sample()], json!({})).await.reached.len(), 1);
 }
@@ -174,4 +225,94 @@ async fn a_question_within_an_answer_is_judged_too() {
     let fault = done.fault.unwrap();
     assert_eq!(fault.code, Code::UpstreamError);
     assert!(fault.message.contains("asks for a secret"), "{fault}");
+}
+
+/// CO-28, CO-180: where the manifest wants it, a person's yes comes before the client's model.
+#[tokio::test]
+async fn a_person_looks_at_what_a_model_is_asked() {
+    for (approved, state) in [(true, ApprovalState::Redeemed), (false, ApprovalState::Rejected)] {
+        let mut rule = unseen();
+        rule["review"] = "always".into();
+        let gate = strict().manifest("it", declaring(&json!({"sampling": rule})));
+        let said = json!({"model": "m", "role": "assistant"});
+        let asked = ask_watched(gate, vec![sample()], said.clone(), Some(approved)).await;
+        let id = asked.answered.unwrap();
+        assert_eq!(asked.left, [(id.clone(), state)]);
+        assert_eq!(asked.reached.len(), usize::from(approved));
+        let told: Vec<&str> = asked.findings.iter().map(|f| f.message.as_str()).collect();
+        let heard = asked.heard.first().unwrap();
+        if approved {
+            assert_eq!(heard.as_ref().unwrap(), &said);
+            let passed =
+                format!("`sampling/createMessage` was let pass by `user:bob`: approval {id}");
+            assert_eq!(told.first().copied(), Some(passed.as_str()));
+        } else {
+            assert!(heard.as_ref().unwrap_err().message.contains("refused it: not today"));
+            let kept = "not asked `sampling/createMessage`: a human refused it: not today";
+            assert_eq!(told, [kept]);
+        }
+    }
+}
+
+/// CO-179: the manifest's models are asked for, whatever the upstream prefers, and answer alone.
+#[tokio::test]
+async fn the_manifest_says_which_models_are_asked() {
+    let mut rule = unseen();
+    rule["models"] = json!(["small"]);
+    let (method, mut params) = sample();
+    params["modelPreferences"] = json!({"hints": [{"name": "huge"}], "speedPriority": 0});
+    let gate = || strict().manifest("it", declaring(&json!({"sampling": rule.clone()})));
+    let asked = ask(gate(), vec![(method, params.clone())], json!({"model": "small-1"})).await;
+    let preferred = &asked.params.first().unwrap()["modelPreferences"];
+    assert_eq!(preferred, &json!({"hints": [{"name": "small"}]}));
+    assert!(asked.heard.first().unwrap().is_ok());
+    let asked = ask(gate(), vec![(method, params)], json!({"model": "huge-1"})).await;
+    assert!(asked.heard.first().unwrap().as_ref().unwrap_err().message.contains("`huge-1`"));
+}
+
+/// CO-175: what is declared and nothing more is not asked in `production`, and the record says why.
+#[tokio::test]
+async fn a_model_is_asked_only_under_budget_record_and_evaluation() {
+    let check = async |without: &str, gate: TestGateway, part: &str| {
+        let mut rule = unseen();
+        rule.as_object_mut().unwrap().remove(without);
+        let gate = gate.manifest("it", declaring(&json!({"sampling": rule})));
+        let asked = ask(gate, vec![sample()], json!({})).await;
+        assert!(asked.reached.is_empty(), "{without}");
+        assert!(asked.heard.first().unwrap().as_ref().unwrap_err().message.contains(part));
+        assert!(asked.findings.first().unwrap().message.contains(part));
+    };
+    Box::pin(check("declared", strict(), "no manifest declares")).await;
+    Box::pin(check("max_per_run", strict(), "no budget")).await;
+    Box::pin(check("eval_ref", strict(), "no evaluation")).await;
+}
+
+/// A 2026-07-28 server asks for a sample by an answer; nobody waits, and the same call again passes.
+#[tokio::test]
+async fn a_sample_within_an_answer_waits_for_a_person_like_a_call() {
+    let interim = json!({
+        "resultType": "input_required",
+        "inputRequests": {"q": {"method": sample().0, "params": sample().1}},
+        "requestState": "s",
+    });
+    let answer = model::Answer::read(interim).unwrap();
+    let recorder = toolgate_testkit::Recorder::one("ask", toolgate_testkit::Script::Answer(answer));
+    let mut rule = unseen();
+    rule["review"] = "risky".into();
+    let mut contract = declaring(&json!({"sampling": rule}));
+    contract["capabilities"][0]["class"] = "act".into();
+    contract["capabilities"][0]["approval_mode"] = "network".into();
+    let world = strict().upstream("it", recorder).manifest("it", contract).start().await;
+    let able = json!({"sampling": {}});
+    let client = Client { capabilities: able.as_object().cloned().unwrap(), ..Client::default() };
+    let request =
+        || CallRequest { client: Arc::new(client.clone()), ..World::request("ask", json!({})) };
+    let first = world.send(request()).await;
+    assert_eq!(crate::code(&first), Some(Code::ApprovalPending));
+    let id = first.fault.unwrap().details["approval_id"].as_str().unwrap().to_owned();
+    let verdict = Verdict { approved: true, approver: "user:bob".to_owned(), reason: None };
+    world.gateway.answer(&id, verdict).await.unwrap();
+    assert_eq!(crate::code(&world.send(request()).await), None);
+    let third = world.send(request()).await;
+    assert_eq!(crate::code(&third), Some(Code::ApprovalPending), "a yes lets one pass");
 }

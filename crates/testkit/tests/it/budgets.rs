@@ -141,3 +141,42 @@ async fn a_policy_may_look_at_what_the_run_has_used_up() {
     assert_eq!(code(&world.send(in_run("r", "put", json!({}))).await), None);
     assert_eq!(code(&world.send(in_run("r", "put", json!({}))).await), Some(Code::ApprovalPending));
 }
+
+/// What a run has used up outlives the gate: calls, time, and how often it repeated itself.
+#[tokio::test]
+async fn a_restart_gives_a_run_nothing_back() {
+    let check = async |change: fn(&mut Settings), wanted: Code| {
+        let recorder = Recorder::one("peek", Script::Echo);
+        let gate = || TestGateway::new().upstream("shelf", recorder.clone()).settings(change);
+        let world = gate().start().await;
+        for _ in 0..2 {
+            assert_eq!(code(&world.send(in_run("r", "peek", json!({}))).await), None);
+        }
+        let world = world.restart(gate()).await;
+        let third = in_run("r", "peek", json!({}));
+        refused(&world, &recorder, third, wanted, "limits").await;
+        assert_eq!(code(&world.send(in_run("other", "peek", json!({}))).await), None);
+    };
+    let calls: fn(&mut Settings) = |s| s.runs.budget.max_calls = Some(2);
+    Box::pin(check(calls, Code::BudgetExceeded)).await;
+    let same: fn(&mut Settings) = |s| s.runs.same_call = Some(2);
+    Box::pin(check(same, Code::LoopGuard)).await;
+}
+
+/// A policy sees what the run has used up, on whichever gate it was.
+#[tokio::test]
+async fn a_policy_sees_what_a_run_used_before_a_restart() {
+    let recorder = Recorder::one("peek", Script::Echo);
+    let policy = "permit(principal, action, resource);
+        forbid(principal, action == Action::\"call\", resource)
+        when { context has budget && context.budget.calls >= 1 };";
+    let gate = || {
+        let gate = TestGateway::new().upstream("shelf", recorder.clone()).policy(policy);
+        gate.settings(|settings| settings.runs.budget.max_calls = Some(9))
+    };
+    let world = gate().start().await;
+    assert_eq!(code(&world.send(in_run("r", "peek", json!({}))).await), None);
+    let world = world.restart(gate()).await;
+    let second = in_run("r", "peek", json!({}));
+    refused(&world, &recorder, second, Code::PolicyDenied, "policy").await;
+}

@@ -84,3 +84,59 @@ async fn a_critic_that_is_not_heard_stops_writes_and_only_those() {
         assert!(told(&world.last_record().await, "verify").unwrap().contains("not heard"));
     }
 }
+
+/// CO-33, score: five scores from the record alone, kept with it, and only where they are wanted.
+#[tokio::test]
+async fn five_scores_are_kept_where_they_are_wanted() {
+    let marks = |record: &Record| {
+        let card = record.scorecard.unwrap();
+        let all = [card.policy, card.utility, card.latency, card.safety, card.economics];
+        all.map(|score| format!("{:.2}", score.score))
+    };
+    let check = async |script: Script, wanted: [&str; 5]| {
+        let (_, world) = shelf(script, |settings| settings.critic.scorecard = true).await;
+        world.call("peek", json!({})).await;
+        assert_eq!(marks(&world.last_record().await), wanted);
+    };
+    let odd = model::Answer::text("red \u{1b}[31m");
+    let error = model::Answer { is_error: true, ..model::Answer::text("no") };
+    check(Script::Echo, ["1.00", "1.00", "1.00", "1.00", "1.00"]).await;
+    check(Script::Answer(odd), ["1.00", "1.00", "1.00", "0.80", "1.00"]).await;
+    check(Script::Answer(error), ["1.00", "0.00", "1.00", "1.00", "1.00"]).await;
+    let (_, world) = shelf(Script::Echo, |_| {}).await;
+    world.call("peek", json!({})).await;
+    assert_eq!(world.last_record().await.scorecard, None);
+}
+
+/// CO-33: a promise that is not kept shows in the score: evidence that is missing, a broken schema.
+#[tokio::test]
+async fn an_answer_that_lacks_what_was_promised_is_worth_half() {
+    let answer = model::Answer::structured(json!({"n": 1}));
+    let recorder = toolgate_testkit::Recorder::one("look", Script::Answer(answer));
+    let binding =
+        json!({"class": "observe", "approval_mode": "read_only", "evidence_keys": ["n", "m"]});
+    let contract =
+        toolgate_testkit::manifest([toolgate_testkit::capability("it.look", "look", binding)]);
+    let gate = toolgate_testkit::TestGateway::new().upstream("it", recorder);
+    let gate = gate.manifest("it", contract).settings(|s| s.critic.scorecard = true);
+    let world = gate.start().await;
+    world.call("look", json!({})).await;
+    let utility = world.last_record().await.scorecard.unwrap().utility;
+    assert_eq!(utility, model::score::Score::of_hundred(50, 50));
+    assert_eq!(utility.status, model::score::Mark::Warn);
+}
+
+/// CO-33, verify: nobody is asked about a call that its run could not make anyway.
+#[tokio::test]
+async fn a_person_is_not_asked_what_the_budget_forbids() {
+    let recorder = toolgate_testkit::Recorder::one("pay", Script::Echo);
+    let binding = json!({"class": "act", "approval_mode": "network", "requires_gate": "G"});
+    let contract =
+        toolgate_testkit::manifest([toolgate_testkit::capability("it.pay", "pay", binding)]);
+    let gate = toolgate_testkit::TestGateway::new().upstream("it", recorder.clone());
+    let gate = gate.manifest("it", contract).settings(|s| s.runs.budget.max_write_calls = Some(0));
+    let world = gate.start().await;
+    let done = world.call("pay", json!({})).await;
+    assert_eq!((code(&done), recorder.count()), (Some(Code::BudgetExceeded), 0));
+    assert_eq!(world.gateway.approvals(None).await.unwrap(), []);
+}

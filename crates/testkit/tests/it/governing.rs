@@ -2,7 +2,7 @@
 
 use catalog::Query;
 use gateway::{CallRequest, Change, Mode, Watch};
-use model::{Answer, ApprovalMode, Caller, Code, Principal};
+use model::{Answer, ApprovalMode, Caller, Code, Grant, Principal, PrincipalKind};
 use policy::Rules;
 use serde_json::json;
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
@@ -127,7 +127,7 @@ async fn a_policy_knows_who_calls_and_what_for_and_a_replay_agrees() {
     principal.tenant_id = Some("acme".to_owned());
     let mut caller = Caller::new(principal);
     caller.roles = vec!["finance".to_owned()];
-    caller.grants = vec![model::Grant::read("books.read")];
+    caller.grants = vec![Grant::read("books.read")];
     let call = |caller: &Caller, intent: Option<&str>| CallRequest {
         intent: intent.map(str::to_owned),
         ..CallRequest::new(caller.clone(), "peek", json!({}))
@@ -182,4 +182,141 @@ async fn looking_into_an_answer_is_ruled_too() {
     let unknown = world.gateway.view(&ann, "art_none", &head).await.get().full_text();
     let hidden = world.gateway.view(&ann, handle.as_str(), &head).await.get().full_text();
     assert_eq!(hidden.replace(handle.as_str(), "art_none"), unknown);
+}
+
+/// What production holds each mode to without a policy file, as semantics.md 2.4 has it.
+#[tokio::test]
+async fn each_mode_is_handled_by_default_as_it_deserves() {
+    let check = async |mode: &str, change: fn(&mut CallRequest), wanted: Option<Code>| {
+        let recorder = Recorder::one("pay", Script::Echo);
+        let class = if mode == "read_only" { "observe" } else { "act" };
+        let binding = json!({"class": class, "approval_mode": mode});
+        let gate = TestGateway::new().upstream("bank", recorder.clone());
+        let contract = manifest([capability("bank.pay", "pay", binding)]);
+        let world = gate.manifest("bank", contract).start().await;
+        world.gateway.swap_rules(Rules::permit_declared());
+        let mut request = World::request("pay", json!({}));
+        change(&mut request);
+        let done = world.send(request).await;
+        assert_eq!((mode, code(&done)), (mode, wanted));
+        assert_eq!(recorder.count(), usize::from(wanted.is_none()));
+    };
+    let plain: fn(&mut CallRequest) = |_| {};
+    let keyed: fn(&mut CallRequest) = |request| request.idempotency_key = Some("k".to_owned());
+    let agent: fn(&mut CallRequest) = |request| request.caller.principal = Principal::agent("bot");
+    let service: fn(&mut CallRequest) = |request| {
+        request.caller.principal =
+            Principal { kind: PrincipalKind::Service, ..Principal::user("s") };
+        request.caller.acts_for = Some(Principal::user("ann"));
+    };
+    check("read_only", agent, None).await;
+    check("local_write", plain, Some(Code::IdempotencyMissing)).await;
+    check("local_write", keyed, None).await;
+    check("network", agent, None).await;
+    check("delegated", agent, Some(Code::AuthRequired)).await;
+    check("delegated", plain, None).await;
+    check("delegated", service, None).await;
+    check("destructive", plain, Some(Code::ApprovalPending)).await;
+}
+
+/// Who acts for whom is on record, outermost first.
+#[tokio::test]
+async fn whoever_has_a_call_made_is_on_record() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let world = TestGateway::new().upstream("bank", recorder).start().await;
+    let mut request = World::request("pay", json!({}));
+    request.caller.principal = Principal::agent("bot");
+    request.caller.acts_for = Some(Principal::user("ann"));
+    world.send(request).await;
+    let call = world.last_record().await.call;
+    assert_eq!(call.principal_chain, [Principal::user("ann"), Principal::agent("bot")]);
+    assert_eq!(call.acts_for, Some(Principal::user("ann")));
+}
+
+/// CO-134, our own half: a further scope pauses the call, names it, and is on record.
+#[tokio::test]
+async fn a_policy_that_wants_a_further_scope_pauses_the_call_and_names_it() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let policy = "@obligations(\"scope:bank.pay:eu/*, scope:bank.read\") permit(principal, action, resource);";
+    let world = TestGateway::new().upstream("bank", recorder.clone()).policy(policy).start().await;
+    let mut request = World::request("pay", json!({}));
+    request.caller.grants = vec![Grant::read("bank.read")];
+    let done = world.send(request.clone()).await;
+    let fault = done.fault.unwrap();
+    assert_eq!((fault.code, recorder.count()), (Code::StepUpRequired, 0));
+    assert_eq!(fault.details["scope_requested"], json!(["bank.pay:eu/*"]));
+    assert_eq!(fault.details["scope_granted"], json!(["bank.read"]));
+    assert_eq!(done.result.unwrap().status, model::CallStatus::Paused);
+    let record = world.last_record().await;
+    assert_eq!(record.status, model::RecordStatus::Deferred);
+    assert_eq!(record.result.unwrap().error.unwrap().details, fault.details);
+    assert_eq!(record.decision.unwrap().obligations, ["scope:bank.pay:eu/*", "scope:bank.read"]);
+    request.caller.grants.push(Grant::read("bank.pay"));
+    assert_eq!(code(&world.send(request).await), None);
+}
+
+/// CO-33, verify: a call that a policy wants grounded is made only with facts of its own run.
+#[tokio::test]
+async fn evidence_that_a_policy_wants_must_have_been_found_out_in_the_run() {
+    let paid = Answer::structured(json!({"balance": 7}));
+    let recorder = Recorder::new()
+        .tool(toolgate_testkit::tool("look", json!({})), Script::Answer(paid))
+        .tool(toolgate_testkit::tool("pay", json!({})), Script::Echo);
+    let look =
+        json!({"class": "observe", "approval_mode": "read_only", "evidence_keys": ["balance"]});
+    let pay = json!({"class": "act", "approval_mode": "network"});
+    let bindings = [capability("bank.look", "look", look), capability("bank.pay", "pay", pay)];
+    let policy = "permit(principal, action, resource);
+        @id(\"grounded\") @obligations(\"evidence:balance\")
+        permit(principal, action == Action::\"call\", resource) when { resource.class == \"act\" };";
+    let gate = TestGateway::new().upstream("bank", recorder.clone()).policy(policy);
+    let world = gate.manifest("bank", manifest(bindings)).start().await;
+    let request = |run: &str, tool: &str, evidence: &[&str]| CallRequest {
+        run_id: Some(run.to_owned()),
+        evidence: evidence.iter().map(|&cited| cited.to_owned()).collect(),
+        ..World::request(tool, json!({}))
+    };
+    let looked = world.send(request("r", "look", &[])).await.result.unwrap();
+    let fact = looked.evidence.first().unwrap().evidence_ref.clone();
+    let refused = async |request: CallRequest, part: &str| {
+        let fault = world.send(request).await.fault.unwrap();
+        assert_eq!(
+            (fault.code, &fault.details["kind"]),
+            (Code::PolicyDenied, &json!("missing_evidence"))
+        );
+        assert!(fault.message.contains(part), "{fault}");
+    };
+    refused(request("r", "pay", &[]), "must cite evidence of `balance`").await;
+    refused(request("r", "pay", &["ev_made_up"]), "`ev_made_up` is no evidence").await;
+    refused(request("other", "pay", &[fact.as_str()]), "is no evidence of this run").await;
+    let mut bobs = request("r", "pay", &[fact.as_str()]);
+    bobs.caller.principal = Principal::user("bob");
+    refused(bobs, "is no evidence of this run").await;
+    assert_eq!(recorder.count(), 1);
+    assert_eq!(code(&world.send(request("r", "pay", &[fact.as_str()])).await), None);
+    assert_eq!(world.last_record().await.call.evidence_refs, [fact]);
+}
+
+/// An argument that a rule reads is not there while tools are listed: what cannot be judged is hidden.
+#[tokio::test]
+async fn a_rule_that_reads_an_argument_hides_the_tool_unless_it_asks_first() {
+    let check = async |policy: &str, listed: bool, called: Option<Code>| {
+        let recorder = Recorder::one("pay", Script::Echo);
+        let gate = TestGateway::new().upstream("bank", recorder).policy(policy);
+        let world = gate.settings(|settings| settings.mode = Mode::Native).start().await;
+        assert_eq!(world.gateway.menu(&World::ann()).get().len(), usize::from(listed), "{policy}");
+        assert_eq!(code(&world.call("pay", json!({"amount": 5})).await), called, "{policy}");
+    };
+    let unasked = "permit(principal, action, resource) when { context.arguments.amount < 100 };";
+    check(unasked, false, Some(Code::ToolNotFound)).await;
+    let forbids = "permit(principal, action, resource);
+        forbid(principal, action, resource) when { context.arguments.amount > 100 };";
+    check(forbids, false, Some(Code::ToolNotFound)).await;
+    let on_calls = "permit(principal, action, resource);
+        forbid(principal, action == Action::\"call\", resource) when { context.arguments.amount > 4 };";
+    check(on_calls, true, Some(Code::PolicyDenied)).await;
+    let asks = "permit(principal, action, resource);
+        forbid(principal, action, resource)
+        when { context.arguments has amount && context.arguments.amount > 100 };";
+    check(asks, true, None).await;
 }

@@ -187,3 +187,20 @@ async fn a_servers_news_reach_the_one_who_listens() {
     let (world, _server) = with_server(Style::Sse).await;
     check(&world).await;
 }
+
+/// CO-134: an upstream that wants a further scope pauses the call, and the record names the scope.
+#[tokio::test]
+async fn an_upstream_that_wants_a_further_scope_pauses_the_call() {
+    let (world, server) = with_server(Style::Scoped).await;
+    let done = world.call("echo", json!({})).await;
+    let fault = done.fault.unwrap();
+    assert_eq!(fault.code, Code::StepUpRequired);
+    assert_eq!(fault.details["scope_requested"], json!(["mail.send", "mail.read"]));
+    assert_eq!(server.count("tools/call"), 1);
+    let record = world.last_record().await;
+    assert_eq!(record.status, model::RecordStatus::Deferred);
+    let result = record.result.unwrap();
+    assert_eq!(result.status, model::CallStatus::Paused);
+    assert_eq!(result.error.unwrap().details, fault.details);
+    assert!(record.decision.is_some());
+}

@@ -30,9 +30,17 @@ async fn config(home: &tempfile::TempDir) -> Config {
 }
 
 async fn replica(config: &Config, recorder: &Recorder) -> Arc<Gateway> {
+    bounded_replica(config, recorder, gateway::RunLimits::default()).await
+}
+
+async fn bounded_replica(
+    config: &Config,
+    recorder: &Recorder,
+    runs: gateway::RunLimits,
+) -> Arc<Gateway> {
     let pay = json!({"class": "act", "idempotency": {"required": true}});
     let contract = manifest::from_value(manifest([capability("ledger.pay", "pay", pay)])).unwrap();
-    gate(config, Arc::new(recorder.clone()), Some(contract)).await
+    bounded_gate(config, Arc::new(recorder.clone()), Some(contract), runs).await
 }
 
 async fn gate(
@@ -40,10 +48,20 @@ async fn gate(
     upstream: Arc<dyn Connector>,
     contract: Option<manifest::AdapterManifest>,
 ) -> Arc<Gateway> {
+    bounded_gate(config, upstream, contract, gateway::RunLimits::default()).await
+}
+
+async fn bounded_gate(
+    config: &Config,
+    upstream: Arc<dyn Connector>,
+    contract: Option<manifest::AdapterManifest>,
+    runs: gateway::RunLimits,
+) -> Arc<Gateway> {
     let name = UpstreamName::from_string("ledger");
     let settings = gateway::Settings {
         in_flight_wait: Duration::from_secs(30),
         mode: Mode::Native,
+        runs,
         ..gateway::Settings::default()
     };
     let gateway = Gateway::new(Parts {
@@ -237,6 +255,33 @@ async fn a_task_begun_at_one_gate_is_known_at_another_to_its_owner_alone() {
     let foreign = send(&gates[1], "eve", get.clone(), "t1").await;
     assert_eq!(code(&foreign), Some(Code::TaskNotFound));
     assert_eq!(code(&send(&gates[1], "ann", get, "t1").await), None);
+    for gate in gates {
+        gate.close(Duration::from_secs(5)).await;
+    }
+}
+
+/// A run's budget is one budget, however many gates its calls come in at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_gates_spend_one_budget() {
+    let home = tempfile::tempdir().unwrap();
+    let config = config(&home).await;
+    let recorder = Recorder::one("pay", Script::Answer(Answer::text("paid")));
+    let budget = model::run::RunBudget { max_calls: Some(7), ..model::run::RunBudget::default() };
+    let runs = gateway::RunLimits { budget, ..gateway::RunLimits::default() };
+    let gates = [
+        bounded_replica(&config, &recorder, runs.clone()).await,
+        bounded_replica(&config, &recorder, runs).await,
+    ];
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let gate = Arc::clone(&gates[number % 2]);
+        let run_id = Some("r1".to_owned());
+        let request = CallRequest { run_id, ..pay(&format!("key-{number}")) };
+        calls.spawn(async move { Box::pin(gate.call(request, Watch::default())).await.fault });
+    }
+    let refused: Vec<_> = calls.join_all().await.into_iter().flatten().map(|f| f.code).collect();
+    assert_eq!((recorder.count(), refused.len()), (7, 57));
+    assert!(refused.iter().all(|code| *code == Code::BudgetExceeded), "{refused:?}");
     for gate in gates {
         gate.close(Duration::from_secs(5)).await;
     }

@@ -235,3 +235,52 @@ async fn one_attempt_is_exactly_one_upstream_call() {
         check(Script::Fault(Fault::new(wanted, "no")), Some(wanted)).await;
     }
 }
+
+/// SG-25: whatever an operator sets about answers, no step is left out.
+#[tokio::test]
+async fn no_setting_takes_a_step_out_of_the_road() {
+    use gateway::{OnViolation, Output, RequireStructured};
+    let mut outputs = Vec::new();
+    for on_violation in [OnViolation::Block, OnViolation::Warn, OnViolation::Pass] {
+        for require_structured in
+            [RequireStructured::Never, RequireStructured::WhenSchema, RequireStructured::Always]
+        {
+            for profile in [
+                gateway::Profile::Strict,
+                gateway::Profile::Plain,
+                gateway::Profile::Verbatim,
+                gateway::Profile::Stargraph(gateway::Html::Escape),
+            ] {
+                outputs.push(Output { on_violation, require_structured, profile });
+            }
+        }
+    }
+    for output in outputs {
+        let recorder = Recorder::one("peek", Script::Echo);
+        let gate = TestGateway::new().upstream("shelf", recorder);
+        let world = gate.settings(|settings| settings.output = output).start().await;
+        assert_eq!(code(&world.call("peek", json!({"n": 1})).await), None, "{output:?}");
+        assert_eq!(world.last_record().await.stages, ROAD, "{output:?}");
+    }
+}
+
+/// CO-131: what breaks a rule of the business comes back as a tool's error that says what to mend.
+#[tokio::test]
+async fn a_broken_rule_of_the_business_is_an_error_a_model_can_mend() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let binding = json!({"class": "act", "arg_constraints": {"amount": {"min": 1, "max": 500}}});
+    let contract = manifest([capability("bank.pay", "pay", binding)]);
+    let gate = TestGateway::new().upstream("bank", recorder.clone()).manifest("bank", contract);
+    let world = gate.start().await;
+    let request = World::request("pay", json!({"amount": 501}));
+    let (done, record) = refused(&world, &recorder, request, Code::ArgsInvalid, "validate").await;
+    let told = Value::Object(done.fault.as_ref().unwrap().to_client_json());
+    assert_eq!((&told["kind"], &told["next"]), (&json!("validation"), &json!("fix_args")));
+    let text = done.cleared.get().full_text();
+    assert!(text.contains("amount") && text.contains("500"), "{text}");
+    assert_eq!(
+        record.result.unwrap().error.unwrap().code.kind(),
+        model::fault::ErrorKind::Validation
+    );
+    assert_eq!(code(&world.call("pay", json!({"amount": 500})).await), None);
+}

@@ -134,3 +134,22 @@ fn a_collector_needs_an_address() {
     check("ftp://collector.example", false);
     check("", false);
 }
+
+/// CO-89: the names of spans begin as the manifest of their upstream says.
+#[tokio::test]
+async fn a_manifest_says_how_the_names_of_spans_begin() {
+    let collector = Collector::start().await;
+    let mut contract = manifest([capability("shelf.peek", "peek", json!({"class": "observe"}))]);
+    contract["observability"] = json!({"span_name_prefix": "shelves."});
+    let spans = exporter(&collector.url);
+    let world = TestGateway::new()
+        .upstream("shelf", Recorder::one("peek", Script::Echo))
+        .manifest("shelf", contract)
+        .settings(move |settings| settings.spans = Some(spans))
+        .start()
+        .await;
+    world.call("peek", json!({})).await;
+    world.gateway.close(Duration::from_secs(5)).await;
+    let [span] = collector.spans().try_into().unwrap();
+    assert_eq!(span["name"], "shelves. tools/call peek");
+}

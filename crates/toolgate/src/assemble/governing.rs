@@ -109,6 +109,10 @@ fn caller(token: &Token, scoped_only: bool) -> model::Caller {
         scoped_only,
         roles: own(&token.roles),
         ceiling: token.ceiling.map(ceiling),
+        acts_for: token.acts_for.as_ref().map(|user| Principal {
+            tenant_id: tenant_id.clone(),
+            ..Principal::user(user.as_str())
+        }),
         ..model::Caller::new(Principal { kind, id: token.name.as_str().to_owned(), tenant_id })
     }
 }
@@ -183,5 +187,9 @@ pub(super) fn webhook(hook: &Hook, egress: &Egress) -> Result<Arc<Webhook>, CliE
 /// Whom to ask before a call, and after.
 pub(super) fn critic(hooks: &Hooks, egress: &Egress) -> Result<Critic, CliError> {
     let made = |hook: &Option<Hook>| hook.as_ref().map(|hook| webhook(hook, egress)).transpose();
-    Ok(Critic { verify: made(&hooks.verify)?, score: made(&hooks.score)? })
+    Ok(Critic {
+        verify: made(&hooks.verify)?,
+        score: made(&hooks.score)?,
+        scorecard: hooks.scorecard,
+    })
 }

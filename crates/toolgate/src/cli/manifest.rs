@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use manifest::{Question, Remark, is_answered, lint};
+use manifest::{AdapterManifest, Question, Remark, Skill, is_answered, lint, lint_bindings};
 use model::{Severity, UpstreamName};
+use policy::Rules;
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -34,6 +35,12 @@ pub struct CheckArgs {
     /// The tools' definitions, as `tools/list` gives them, to look at their schemas, too
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
+    /// The policy in force, to see that gates and policies named in manifests are there
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Skills, as JSON, that must compose only what these manifests declare
+    #[arg(long, value_name = "FILE")]
+    skills: Vec<PathBuf>,
 }
 
 pub(super) fn run(context: &Context, command: &ManifestCommand) -> Result<(), CliError> {
@@ -45,17 +52,34 @@ pub(super) fn run(context: &Context, command: &ManifestCommand) -> Result<(), Cl
 
 fn check(context: &Context, args: &CheckArgs) -> Result<(), CliError> {
     let tools = args.tools.as_deref().map(tools).transpose()?.unwrap_or_default();
-    let (mut reports, mut errors) = (Vec::new(), 0);
+    let rules = args.policy.as_deref().map(policy).transpose()?;
+    let (mut reports, mut errors, mut manifests) = (Vec::new(), 0, Vec::new());
     for file in &args.files {
         let shown = file.display().to_string();
         let read = ManifestFile::read(&shown, &text(file)?)
             .map_err(|problem| CliError::new(Exit::Config, problem.to_string()))?;
-        let remarks = lint(&read.manifest, &tools);
+        let mut remarks = lint(&read.manifest, &tools);
+        if let Some(rules) = &rules {
+            remarks.extend(bindings(&read.manifest, rules));
+        }
         errors += remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
         if context.out.is_json() {
             reports.push(report(&shown, &read, &remarks));
         } else {
             show(context, &shown, &read, &remarks)?;
+        }
+        manifests.push(read.manifest);
+    }
+    for file in &args.skills {
+        let (skill, remarks) = skill(file, &manifests)?;
+        errors += remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
+        let shown = file.display().to_string();
+        if context.out.is_json() {
+            let label = format!("{}@{}", skill.skill_id, skill.version);
+            reports.push(json!({"file": shown, "skill": label, "remarks": remarks}));
+        } else {
+            context.out.line(&format!("{shown}: {}@{}", skill.skill_id, skill.version))?;
+            tell(context, &remarks, |at| format!("{shown}: {at}"))?;
         }
     }
     if context.out.is_json() {
@@ -80,16 +104,44 @@ fn show(
         let answer = if is_answered(question, remarks) { "yes" } else { "no " };
         context.out.line(&format!("  {answer}  {}", question.as_str()))?;
     }
+    tell(context, remarks, |at| format!("{shown}:{}", read.line(at)))
+}
+
+fn tell(
+    context: &Context,
+    remarks: &[Remark],
+    place: impl Fn(&str) -> String,
+) -> Result<(), CliError> {
     for Remark { rule, severity, at, message, .. } in remarks {
         let severity = match severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Info => "info",
         };
-        let line = read.line(at);
-        context.out.line(&format!("{shown}:{line}: {severity}: {message} ({rule})"))?;
+        context.out.line(&format!("{}: {severity}: {message} ({rule})", place(at)))?;
     }
     Ok(())
+}
+
+fn policy(file: &Path) -> Result<Rules, CliError> {
+    let read = Rules::parse(&file.display().to_string(), &text(file)?);
+    read.map_err(|error| CliError::new(Exit::Config, error.to_string()))
+}
+
+fn bindings(manifest: &AdapterManifest, rules: &Rules) -> Vec<Remark> {
+    let (ids, gates) = (rules.ids(), rules.gates());
+    lint_bindings(manifest, &|name| ids.contains(name), &|gate| gates.contains(gate))
+}
+
+/// A skill and what is wrong with it.
+fn skill(file: &Path, manifests: &[AdapterManifest]) -> Result<(Skill, Vec<Remark>), CliError> {
+    let read = Skill::parse(&text(file)?);
+    let skill = read.map_err(|why| {
+        CliError::new(Exit::Config, format!("{}: {why}", file.display()))
+            .hint("a skill names capabilities and grants none; it has no other keys")
+    })?;
+    let remarks = skill.lint(manifests);
+    Ok((skill, remarks))
 }
 
 fn report(shown: &str, read: &ManifestFile, remarks: &[Remark]) -> Value {

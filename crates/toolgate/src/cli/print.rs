@@ -4,6 +4,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use model::shown;
 use serde::Serialize;
 
 use super::error::CliError;
@@ -53,7 +54,7 @@ impl Out {
             serde_json::to_string(value)
         };
         let text = text.map_err(|error| CliError::new(Exit::Failure, error.to_string()))?;
-        stdout(&format!("{text}\n"))
+        stdout(&format!("{}\n", shown::json(&text)))
     }
 
     /// Rows of cells: aligned under a header for eyes, separated by tabs and bare for programs.
@@ -83,9 +84,18 @@ impl Out {
     }
 }
 
-/// Text without what could steer a terminal: control characters become spaces.
+/// Text without what could steer a terminal or mislead the eye: control characters become spaces,
+/// and whatever else cannot be seen is spelt out.
 pub fn plain(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_control() => plain.push(' '),
+            c if shown::is_hidden(c) => plain.extend(c.escape_unicode()),
+            c => plain.push(c),
+        }
+    }
+    plain
 }
 
 pub(super) fn stdout(text: &str) -> Result<(), CliError> {

@@ -51,6 +51,9 @@ pub struct Token {
     /// How far its bearer may go. Left out, as far as policy lets it.
     #[serde(default)]
     pub ceiling: Option<Ceiling>,
+    /// The user its bearer acts for, where policy wants calls to be made for somebody.
+    #[serde(default)]
+    pub acts_for: Option<Text>,
     /// Whether its bearer may answer calls that wait for a human, over HTTP. Give such a token to
     /// people, never to an agent.
     #[serde(default)]
@@ -276,6 +279,8 @@ pub struct Hooks {
     pub verify: Option<Hook>,
     /// Asked what an answer is worth; kept with the record.
     pub score: Option<Hook>,
+    /// Keeps five scores of each answer with its record, by built-in rules.
+    pub scorecard: bool,
 }
 
 /// An address of yours that Toolgate sends JSON to.

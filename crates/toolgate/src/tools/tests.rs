@@ -145,6 +145,8 @@ fn shelf() -> (Arc<Shelf>, Server) {
 
 /// SG-2, SG-3, SG-7..SG-10, OR-28, OR-30: a session is used as it is, and its definitions become
 /// records field by field.
+///
+/// SG-42: the worked example: bind, pick `read-secret`, call it with a path.
 #[tokio::test]
 async fn a_session_at_hand_is_bound_as_it_is() {
     let home = tempfile::tempdir().unwrap();

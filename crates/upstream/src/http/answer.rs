@@ -12,6 +12,7 @@ use protocol::Revision;
 use protocol::peer::{self, FromServer};
 use protocol::sse::{Event, Events};
 
+use super::challenge;
 use super::net::{Net, VERSION};
 use crate::connector::Bell;
 use crate::errand::Errand;
@@ -41,6 +42,9 @@ impl Desk<'_> {
     ) -> Result<Reply, Fault> {
         let status = response.status();
         if !status.is_success() {
+            if let Some(fault) = challenge::step_up(status, response.headers()) {
+                return Err(fault);
+            }
             let bytes = http_client::read_body(response.into_body()).await.unwrap_or_default();
             return Err(refusal(status, &bytes, id));
         }
