@@ -52,8 +52,7 @@ pub fn make_cards(
     dealt.map(|((entry, score), form)| dealt_card(entry, *score, form, generation)).collect()
 }
 
-/// The cards as lines of text, one a card. A line does not say its place: the same card is the
-/// same bytes wherever it stands.
+/// The cards as lines of text, one a card. A line does not say its place.
 pub fn render_text(cards: &[Card]) -> String {
     cards.iter().map(line).collect::<Vec<_>>().join("\n")
 }

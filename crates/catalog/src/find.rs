@@ -50,7 +50,9 @@ impl Look<'_> {
         let Some(stale) = self.stale.filter(|stale| !stale.is_empty()) else { return Vec::new() };
         let upstreams = entries.map(|entry| &entry.item.key.upstream);
         let among: BTreeSet<&UpstreamName> = upstreams.filter(|name| stale.contains(*name)).collect();
-        among.into_iter().map(|name| name.as_str().to_owned()).collect()
+        let named = among.iter().take(limits::NEAR_MAX).map(|name| name.as_str().to_owned());
+        let more = among.len().saturating_sub(limits::NEAR_MAX);
+        named.chain((more > 0).then(|| format!("{more} more"))).collect()
     }
 }
 

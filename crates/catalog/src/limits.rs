@@ -64,7 +64,7 @@ pub const TOP_K_DEFAULT: usize = 10;
 pub const TOP_K_MAX: usize = 50;
 /// Cards kept in their place for one caller; further ones are always new.
 pub const SEEN_CARDS_MAX: usize = 40;
-/// Names offered when a path leads nowhere.
+/// Names offered when a path leads nowhere, and upstreams named that do not answer.
 pub const NEAR_MAX: usize = 5;
 /// Words of a query compared with names when nothing matches.
 pub const NEAR_WORDS_MAX: usize = 8;

@@ -27,6 +27,17 @@ pub struct Lineage {
     /// The server behind the tool, as it introduced itself; absent where nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerLineage>,
+    /// What a manifest says of the prompt that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptLineage>,
+}
+
+/// Which version of a prompt a manifest declares, and by what it was evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptLineage {
+    pub version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eval_ref: Option<String>,
 }
 
 /// Who an upstream says it is. Told, not proven.

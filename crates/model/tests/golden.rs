@@ -80,6 +80,7 @@ fn call() -> Call {
             policy_hash: "e".repeat(64),
             gateway_version: "0.1.0".to_owned(),
             server: None,
+            prompt: None,
         },
     }
 }

@@ -45,7 +45,7 @@ fn a_signature_reads_like_a_call() {
     check(&[], &[], "f()");
     let many: Vec<String> = (0..20).map(|i| format!("p{i}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    check(&many, &[], "f(p0?, p1?, p2?, p3?, p4?, p5?, p6?, p7?, p8?, …)");
+    check(&many, &[], "f(p0?, p1?, p2?, p3?, p4?, p5?, p6?, p7?, p8?, p9?, p10?, p11?, …)");
     check(&many, &many, &format!("f({})", many.join(", ")));
 }
 

@@ -1,6 +1,6 @@
 //! A caller's own use decides between equals; explanations and near-duplicates reach the reader.
 
-use model::{Generation, UpstreamName};
+use model::Generation;
 use serde_json::json;
 
 use super::*;
