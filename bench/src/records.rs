@@ -128,6 +128,7 @@ fn call(now: Timestamp) -> Call {
         roles: Vec::new(),
         grants: Vec::new(),
         ceiling: None,
+        scopes: None,
         intent: None,
         mode_effective: None,
         policy_decision_id: None,

@@ -64,7 +64,7 @@ fn browse_all(
 ) -> Outcome<(Duration, Vec<Duration>)> {
     let mut caller = Caller::new(Principal::user("ann"));
     caller.roles = vec!["team".to_owned()];
-    let mut browse = |words: &String| {
+    let browse = |words: &String| {
         let query = Query::Words(words.clone());
         let (time, cleared) = timed(|| runtime.block_on(gateway.browse(&caller, &query, None)));
         if cleared.get().is_error { Err("a browse was refused") } else { Ok(time) }

@@ -152,7 +152,7 @@ impl Catalogue {
             (more, _) => format!("{more} more here; raise `top_k` or search with words"),
         };
         let folders = groups.into_iter().collect();
-        let browse = Browse { folders, hint, stale, note, ..Browse::default() };
+        let browse = Browse { folders, stale, note, hint, ..Browse::default() };
         let cards = make_cards(&found, top_k, browse.tokens(), self.generation());
         Ok(Browse { cards, ..browse })
     }

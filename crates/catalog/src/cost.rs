@@ -9,10 +9,10 @@ use model::UpstreamName;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cards::{self, Form};
 use crate::entry::Entry;
 use crate::generation::Catalogue;
 use crate::menu::{Menu, Mode, menu};
-use crate::cards::{self, Form};
 use crate::{limits, tokens};
 
 /// Turns a list into the list that is sent.

@@ -38,7 +38,6 @@ impl<'a> Look<'a> {
     pub fn new(top_k: usize, allowed: &'a dyn Fn(&Entry) -> bool) -> Self {
         Self { top_k, allowed, known: None, uses: None, meaning: None, note: None, stale: None }
     }
-
 }
 
 impl Look<'_> {
@@ -49,7 +48,8 @@ impl Look<'_> {
     ) -> Vec<String> {
         let Some(stale) = self.stale.filter(|stale| !stale.is_empty()) else { return Vec::new() };
         let upstreams = entries.map(|entry| &entry.item.key.upstream);
-        let among: BTreeSet<&UpstreamName> = upstreams.filter(|name| stale.contains(*name)).collect();
+        let among: BTreeSet<&UpstreamName> =
+            upstreams.filter(|name| stale.contains(*name)).collect();
         let named = among.iter().take(limits::NEAR_MAX).map(|name| name.as_str().to_owned());
         let more = among.len().saturating_sub(limits::NEAR_MAX);
         named.chain((more > 0).then(|| format!("{more} more"))).collect()

@@ -61,7 +61,8 @@ impl Indexed {
     }
 
     fn has_the_very(&self, parts: &[(UpstreamName, Arc<Part>)]) -> bool {
-        let same = |((_, one), (_, other)): (&(_, Arc<Part>), &(_, Arc<Part>))| Arc::ptr_eq(one, other);
+        let same =
+            |((_, one), (_, other)): (&(_, Arc<Part>), &(_, Arc<Part>))| Arc::ptr_eq(one, other);
         self.parts.len() == parts.len() && self.parts.iter().zip(parts).all(same)
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::entry::Entry;
 use crate::cards::{self, Form};
+use crate::entry::Entry;
 use crate::names;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

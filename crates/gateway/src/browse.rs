@@ -142,7 +142,8 @@ impl Gateway {
         let catalogue = self.catalogue();
         let key = memory::key(caller, run_id).filter(|_| self.settings.cache_stable);
         if let (Some(key), Some(tool)) = (key, catalogue.resolve(tool_id)) {
-            let (card, generation) = (tool.card(catalog::cards::Form::Full), catalogue.generation());
+            let (card, generation) =
+                (tool.card(catalog::cards::Form::Full), catalogue.generation());
             self.memory.with(key, |seen| seen.note(card, generation));
         }
     }

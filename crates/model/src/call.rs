@@ -40,6 +40,13 @@ pub struct PromptLineage {
     pub eval_ref: Option<String>,
 }
 
+/// Permissions a call needs, and those among them that the caller holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scopes {
+    pub requested: Vec<String>,
+    pub granted: Vec<String>,
+}
+
 /// Who an upstream says it is. Told, not proven.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerLineage {
@@ -84,6 +91,9 @@ pub struct Call {
     pub grants: Vec<Grant>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<ApprovalMode>,
+    /// What the capability asked of the caller's grants; absent where it asks for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Scopes>,
     /// What the caller says it is about. A claim, for policies that want one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,

@@ -65,6 +65,7 @@ fn call() -> Call {
         roles: Vec::new(),
         grants: Vec::new(),
         ceiling: None,
+        scopes: None,
         intent: None,
         mode_effective: Some(ApprovalMode::Destructive),
         policy_decision_id: Some(DecisionId::from_string("dec_1")),

@@ -1,6 +1,7 @@
 //! May this caller use the tool at all? Answered before arguments are looked at.
 
 use manifest::Capability;
+use model::call::Scopes;
 use model::{Caller, Code, Fault, Grant, glob};
 
 /// The tool that is asked for, as a refusal names it.
@@ -37,6 +38,14 @@ pub fn check(
         .with("missing", missing)
         .with("tool_id", wanted.tool)
         .with("deployment", wanted.deployment))
+}
+
+/// What a capability asks for and what of it the caller holds; nothing where it asks for nothing.
+pub fn scopes(caller: &Caller, capability: Option<&Capability>) -> Option<Scopes> {
+    let requested = capability.map(|capability| capability.permissions.clone())?;
+    let held = |permission: &&String| covers(caller, &Grant::read(permission));
+    let granted = requested.iter().filter(held).cloned().collect();
+    (!requested.is_empty()).then_some(Scopes { requested, granted })
 }
 
 /// Names match exactly. An unscoped grant covers every scope of its name, unless the caller's grants

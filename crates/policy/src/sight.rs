@@ -30,9 +30,8 @@ impl Looks {
                 text.as_ref().is_none_or(|text| mentions(text, wanted))
             };
             looks.at_clock |= any(&|word, _| word == "now_ms");
-            looks.at_each |= any(&|word, key| {
-                word == "name" || (key == Some("type") && THINGS.contains(&word))
-            });
+            looks.at_each |=
+                any(&|word, key| word == "name" || (key == Some("type") && THINGS.contains(&word)));
         }
         looks
     }
@@ -107,15 +106,39 @@ mod tests {
             assert_eq!(rules.looks(), Looks { at_clock, at_each }, "{text}");
         };
         check("permit(principal, action, resource);", false, false);
-        check("permit(principal in Role::\"a\", action, resource in Upstream::\"b\");", false, false);
-        check("permit(principal, action, resource) when { resource.namespace == \"x\" };", false, false);
+        check(
+            "permit(principal in Role::\"a\", action, resource in Upstream::\"b\");",
+            false,
+            false,
+        );
+        check(
+            "permit(principal, action, resource) when { resource.namespace == \"x\" };",
+            false,
+            false,
+        );
         check("permit(principal, action, resource) when { resource is Tool };", false, false);
-        check("permit(principal, action, resource) when { resource.name like \"x*\" };", false, true);
+        check(
+            "permit(principal, action, resource) when { resource.name like \"x*\" };",
+            false,
+            true,
+        );
         check("permit(principal, action, resource) when { resource has name };", false, true);
         check("permit(principal, action, resource == Tool::\"a/b\");", false, true);
-        check("permit(principal, action, resource) when { [resource].contains(Prompt::\"a/b\") };", false, true);
+        check(
+            "permit(principal, action, resource) when { [resource].contains(Prompt::\"a/b\") };",
+            false,
+            true,
+        );
         check("permit(principal, action, resource) when { context.now_ms > 5 };", true, false);
-        check("permit(principal, action, resource) when { context[\"now\\u{5f}ms\"] > 5 };", true, false);
-        check("permit(principal, action, resource) unless { context == {\"now_ms\": 5} };", true, false);
+        check(
+            "permit(principal, action, resource) when { context[\"now\\u{5f}ms\"] > 5 };",
+            true,
+            false,
+        );
+        check(
+            "permit(principal, action, resource) unless { context == {\"now_ms\": 5} };",
+            true,
+            false,
+        );
     }
 }

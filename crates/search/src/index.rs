@@ -167,10 +167,13 @@ pub(crate) fn find(postings: &[Posting], doc: u32) -> Option<&Posting> {
     postings.get(at)
 }
 
+/// A word's postings in one part, with the number of the part's first document.
+type Run<'p> = (u32, &'p [Posting]);
+
 type Terms = HashMap<Arc<str>, (usize, usize), Keyed>;
 
 fn merge(parts: &[(usize, Arc<Part>)]) -> (Terms, Vec<Posting>) {
-    let mut holders: HashMap<&Arc<str>, Vec<(u32, &[Posting])>, Keyed> = HashMap::default();
+    let mut holders: HashMap<&Arc<str>, Vec<Run<'_>>, Keyed> = HashMap::default();
     let mut count = 0;
     for (first, part) in parts {
         for (stem, postings) in part.terms() {

@@ -75,7 +75,8 @@ mod tests {
     #[test]
     fn words_that_differ_hash_apart_and_equal_ones_alike() {
         let keyed = Keyed::default();
-        let words: Vec<String> = (0..20_000).map(|i| format!("{}{i}", "w".repeat(i % 19))).collect();
+        let words: Vec<String> =
+            (0..20_000).map(|i| format!("{}{i}", "w".repeat(i % 19))).collect();
         let hashes: HashSet<u64> = words.iter().map(|word| keyed.hash_one(word.as_str())).collect();
         assert_eq!(hashes.len(), words.len());
         assert_eq!(keyed.hash_one("issue"), keyed.hash_one(String::from("issue")));

@@ -262,9 +262,9 @@ impl<'l> Shelf<'l> {
             }
             *next += 1;
         }
-        let stems = self.held.iter().zip(ends);
-        let stems = stems.filter_map(|(term, end)| Some((self.lexicon.stem(*term)?, end)));
-        let stems = stems.collect();
+        let mut stems = Vec::with_capacity(self.held.len());
+        let ended = self.held.iter().zip(ends);
+        stems.extend(ended.filter_map(|(term, end)| Some((self.lexicon.stem(*term)?, end))));
         self.lexicon.forget_lists(&self.held);
         (stems, all)
     }

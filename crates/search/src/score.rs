@@ -71,7 +71,12 @@ impl Scores {
     /// Most documents have too few of the query's words to be among them whatever they mean, and
     /// their meaning is not looked at. How many that are is known early: the documents with the
     /// most words are looked at first.
-    pub(crate) fn leading(&self, index: &Index, sight: &Sight<'_>, count: usize) -> Vec<(f32, u32)> {
+    pub(crate) fn leading(
+        &self,
+        index: &Index,
+        sight: &Sight<'_>,
+        count: usize,
+    ) -> Vec<(f32, u32)> {
         let mut early = Best::new(count);
         for doc in &self.earned.leading {
             self.offer(*doc, self.meaning(index, *doc), &mut early);

@@ -94,7 +94,9 @@ mod tests {
             let read = read.chain(optional.iter().map(|name| (name.as_str(), false)));
             assert_eq!(read.collect::<Vec<_>>(), params(&schema).collect::<Vec<_>>(), "{schema}");
         };
-        check(json!({"type": "object", "properties": {"b": {"properties": {"x": {}}}, "a": true, "é\n": 1}, "required": ["a", 7, "z"]}));
+        check(
+            json!({"type": "object", "properties": {"b": {"properties": {"x": {}}}, "a": true, "é\n": 1}, "required": ["a", 7, "z"]}),
+        );
         check(json!({"properties": ["a"], "required": ["a"]}));
         check(json!({"properties": {"a": {}}, "required": "a"}));
         check(json!({"properties": null, "required": null}));

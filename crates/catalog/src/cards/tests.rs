@@ -37,7 +37,8 @@ fn schema(properties: &[String], required: &[String]) -> Value {
 #[test]
 fn a_signature_reads_like_a_call() {
     let check = |properties: &[&str], required: &[&str], expected: &str| {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let owned =
+            |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let schema = schema(&owned(properties), &owned(required));
         assert_eq!(one(json!({"name": "f", "inputSchema": schema})).signature, expected);
     };
@@ -64,7 +65,10 @@ fn forms_of(definition: Value) -> [(Card, usize); 3] {
 fn a_long_description_ends_with_a_sentence_or_an_ellipsis() {
     let check = |text: &str, bare: &str, full: &str| {
         let [bare_card, _, full_card] = forms_of(json!({"name": "f", "description": text}));
-        assert_eq!((bare_card.0.description.as_str(), full_card.0.description.as_str()), (bare, full));
+        assert_eq!(
+            (bare_card.0.description.as_str(), full_card.0.description.as_str()),
+            (bare, full)
+        );
     };
     check("Short one.", "Short one.", "Short one.");
     check("a\nb\u{7}c", "a b c", "a b c");
@@ -119,7 +123,10 @@ fn the_best_cards_say_the_most_and_ten_keep_to_the_limit() {
     assert!(costs[0] > costs[9], "{costs:?}");
     assert!(tokens::count(&render_text(&cards)) + beside <= limits::ANSWER_TOKENS_MAX);
     assert_eq!(make_cards(&scored[..3], 3, beside, Generation(1)), {
-        let full = |(entry, _): &(Arc<Entry>, _)| Card { generation: Generation(1), ..entry.card(Form::Full) };
+        let full = |(entry, _): &(Arc<Entry>, _)| Card {
+            generation: Generation(1),
+            ..entry.card(Form::Full)
+        };
         scored[..3].iter().map(full).collect::<Vec<_>>()
     });
 }

@@ -145,7 +145,8 @@ fn meanings_of_another_generation_are_not_used() {
 #[test]
 fn an_upstream_that_does_not_answer_is_named_beside_its_cards() {
     let catalogue = catalogue();
-    let silent: BTreeSet<UpstreamName> = ["home", "elsewhere"].map(UpstreamName::from_string).into();
+    let silent: BTreeSet<UpstreamName> =
+        ["home", "elsewhere"].map(UpstreamName::from_string).into();
     let plain = Look::new(5, &everyone);
     let look = Look { stale: Some(&silent), ..plain };
     let among = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::deed::Deed;
 use crate::browse::folders;
+use crate::deed::Deed;
 use crate::entry::Entry;
 use crate::generation::Catalogue;
 use crate::limits;

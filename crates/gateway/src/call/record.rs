@@ -118,6 +118,7 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
         roles: request.caller.roles.clone(),
         grants: request.caller.grants.clone(),
         ceiling: request.caller.ceiling,
+        scopes: None,
         intent: request.intent.clone(),
         mode_effective: None,
         policy_decision_id: None,

@@ -174,6 +174,7 @@ fn call(id: &str) -> Call {
         roles: Vec::new(),
         grants: Vec::new(),
         ceiling: None,
+        scopes: None,
         intent: None,
         mode_effective: None,
         policy_decision_id: None,

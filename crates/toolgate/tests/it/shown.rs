@@ -106,7 +106,8 @@ done
 "#;
 
 fn library(folder: &Path, about: &str) {
-    let config = "data: data\nupstreams:\n  lib: {command: sh, args: [server.sh], cwd: ., drift: hold}\n";
+    let config =
+        "data: data\nupstreams:\n  lib: {command: sh, args: [server.sh], cwd: ., drift: hold}\n";
     std::fs::write(folder.join("toolgate.yaml"), config).unwrap();
     std::fs::write(folder.join("server.sh"), LIBRARY).unwrap();
     let prompts = json!([{"name": "greet", "description": about}]);
@@ -131,7 +132,10 @@ fn a_changed_prompt_and_resource_are_shown_and_accepted() {
         "resource lib/note://1: changed (prose only)\n{change}prompt lib/greet: changed (prose only)\n{change}"
     );
     assert_eq!(diff.stdout, expected, "{}", diff.stderr);
-    assert_eq!(ran(folder, &["tools", "accept", "lib/greet"]).stdout, "accepted prompt lib/greet\n");
+    assert_eq!(
+        ran(folder, &["tools", "accept", "lib/greet"]).stdout,
+        "accepted prompt lib/greet\n"
+    );
     let left = answer(folder, &["tools", "diff", "--json"]);
     assert_eq!(left.as_array().unwrap().len(), 1, "{left}");
     assert_eq!((&left[0]["name"], &left[0]["kind"]), (&json!("note://1"), &json!("resource")));
