@@ -1,6 +1,8 @@
 //! What a catalogue costs: building one of 10,000 tools, browsing it, what a browse costs a model,
 //! and memory. Times are processor time of this thread.
 
+mod gate;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
@@ -39,6 +41,8 @@ pub(crate) fn run() -> Outcome<()> {
     writeln!(table, "build again       {:>8.0} ms  (nothing changed)", millis(again))?;
     writeln!(table, "memory            {kib_each:>8.1} KiB a tool")?;
     browses(&catalogue, &mut table)?;
+    let queries: Vec<String> = queries(&catalogue).collect();
+    gate::browses(&sources, &queries, &mut table)?;
     Ok(io::stdout().write_all(table.as_bytes())?)
 }
 

@@ -11,8 +11,8 @@ use crate::cards::{self, make_cards};
 use crate::entry::Entry;
 use crate::find::Look;
 use crate::generation::Catalogue;
-use crate::limits;
 use crate::path::{Path, path_of};
+use crate::{limits, tokens};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
@@ -42,6 +42,9 @@ pub struct Browse {
     /// Cards that are nearly the same, and how they differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<String>,
+    /// Upstreams that do not answer, of tools shown as they were listed before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<String>,
     /// What the reader should know about how this was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -66,11 +69,17 @@ impl Browse {
             list("no tool knows", &self.unmatched),
             list("near", &self.near),
             self.alike.join("\n"),
+            list("not answering now, tools as last listed", &self.stale),
             self.note.clone().unwrap_or_default(),
             self.hint.clone(),
         ];
         let paragraphs = paragraphs.into_iter().filter(|paragraph| !paragraph.is_empty());
         paragraphs.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What all of it costs a model.
+    pub(crate) fn tokens(&self) -> usize {
+        tokens::count(&self.to_text())
     }
 
     /// The same for programs, without what says nothing.
@@ -81,6 +90,7 @@ impl Browse {
             "unmatched": self.unmatched,
             "near": self.near,
             "alike": self.alike,
+            "stale": self.stale,
             "note": self.note,
             "hint": self.hint,
         });
@@ -110,35 +120,25 @@ impl Catalogue {
         let top_k = look.top_k.clamp(1, limits::TOP_K_MAX);
         match query {
             Query::Words(words) => Ok(self.find(words, look)),
-            Query::Path(path) => self.walk(path, top_k, &|entry| look.sees(entry)),
+            Query::Path(path) => self.walk(path, top_k, look),
         }
     }
 
-    /// Visible tools by namespace, in order of name.
-    pub(crate) fn folders(&self, visible: &dyn Fn(&Entry) -> bool) -> Vec<(String, usize)> {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for entry in self.entries().iter().filter(|entry| visible(entry)) {
-            *counts.entry(&entry.item.namespace).or_default() += 1;
-        }
-        counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
-    }
-
-    fn walk(
-        &self,
-        text: &str,
-        top_k: usize,
-        visible: &dyn Fn(&Entry) -> bool,
-    ) -> Result<Browse, Fault> {
+    fn walk(&self, text: &str, top_k: usize, look: &Look<'_>) -> Result<Browse, Fault> {
         let path = Path::parse(text)?;
+        let seen = self.seen(look);
+        let note = look.note.map(str::to_owned);
         if path.is_root() {
             let hint = "open a namespace by its path, or search with words".to_owned();
-            return Ok(Browse { folders: self.folders(visible), hint, ..Browse::default() });
+            let stale = look.stale_among(seen.iter().copied());
+            return Ok(Browse { folders: folders(&seen), hint, stale, note, ..Browse::default() });
         }
-        let found = self.entries().iter().filter(|entry| visible(entry) && path.matches(entry));
+        let found = seen.iter().filter(|entry| path.matches(entry));
         let mut found: Vec<_> = found.map(|entry| (Arc::clone(entry), None)).collect();
         if found.is_empty() {
-            return Err(self.nowhere(text, visible));
+            return Err(nowhere(text, &seen));
         }
+        let stale = look.stale_among(found.iter().map(|(entry, _)| entry));
         let mut groups: BTreeMap<String, usize> = BTreeMap::new();
         if found.len() > top_k {
             for group in found.iter().filter_map(|(entry, _)| path.group_of(entry)) {
@@ -146,71 +146,80 @@ impl Catalogue {
             }
             found.retain(|(entry, _)| path.group_of(entry).is_none());
         }
-        let cards = make_cards(&found, top_k, self.generation());
-        let hint = match (found.len().saturating_sub(cards.len()), groups.is_empty()) {
+        let hint = match (found.len().saturating_sub(top_k), groups.is_empty()) {
             (0, true) => "call one by its name, with these arguments".to_owned(),
             (0, false) => "open a group by its path, or search with words".to_owned(),
             (more, _) => format!("{more} more here; raise `top_k` or search with words"),
         };
-        Ok(Browse { cards, folders: groups.into_iter().collect(), hint, ..Browse::default() })
+        let folders = groups.into_iter().collect();
+        let browse = Browse { folders, stale, note, hint, ..Browse::default() };
+        let cards = make_cards(&found, top_k, browse.tokens(), self.generation());
+        Ok(Browse { cards, ..browse })
     }
+}
 
-    fn nowhere(&self, text: &str, visible: &dyn Fn(&Entry) -> bool) -> Fault {
-        let near = self.near(text, visible);
-        let hint = if near.is_empty() {
-            "`/` lists what there is".to_owned()
-        } else {
-            format!("near: {}", near.join(", "))
-        };
-        let fault = Fault::new(Code::PathNotFound, format!("nothing at `{text}`; {hint}"));
-        fault.at(text).with("near", near)
+/// Tools by namespace, in order of name.
+pub(crate) fn folders(seen: &[&Arc<Entry>]) -> Vec<(String, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in seen {
+        *counts.entry(&entry.item.namespace).or_default() += 1;
     }
+    counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
 
-    /// Names of tools that read like one of the words, best first.
-    pub(crate) fn near_names(&self, words: &str, visible: &dyn Fn(&Entry) -> bool) -> Vec<String> {
-        const ALIKE: f64 = 0.8;
-        let words = words.to_lowercase();
-        let words: Vec<&str> =
-            words.split_whitespace().take(limits::NEAR_WORDS_MAX).chain([words.as_str()]).collect();
-        let initials: String = words.iter().filter_map(|word| word.chars().next()).collect();
-        let likeness = |name: &str| {
-            let name = name.to_lowercase();
-            // Slips seldom fall on a first letter, and a large catalogue has no time for more.
-            let mut parts = name.split(|c: char| !c.is_alphanumeric());
-            if !parts.any(|part| part.starts_with(|c| initials.contains(c))) {
-                return 0.0;
-            }
-            let whole = words.iter().map(|word| strsim::jaro_winkler(word, &name));
-            let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2);
-            let parts = parts.flat_map(|part| {
-                words.iter().map(move |word| strsim::jaro_winkler(word, part) * 0.98)
-            });
-            whole.chain(parts).fold(0.0, f64::max)
-        };
-        let entries = self.entries().iter().filter(|entry| visible(entry));
-        let mut near: Vec<(f64, &str)> = entries
-            .map(|entry| (likeness(&entry.item.name), entry.shown_name.as_str()))
-            .filter(|(likeness, _)| *likeness >= ALIKE)
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        near.into_iter().take(limits::NEAR_MAX).map(|(_, name)| name.to_owned()).collect()
-    }
+/// Names of tools that read like one of the words, best first.
+pub(crate) fn near_names(words: &str, seen: &[&Arc<Entry>]) -> Vec<String> {
+    const ALIKE: f64 = 0.8;
+    let words = words.to_lowercase();
+    let words: Vec<&str> =
+        words.split_whitespace().take(limits::NEAR_WORDS_MAX).chain([words.as_str()]).collect();
+    let initials: String = words.iter().filter_map(|word| word.chars().next()).collect();
+    let likeness = |name: &str| {
+        let name = name.to_lowercase();
+        // Slips seldom fall on a first letter, and a large catalogue has no time for more.
+        let mut parts = name.split(|c: char| !c.is_alphanumeric());
+        if !parts.any(|part| part.starts_with(|c| initials.contains(c))) {
+            return 0.0;
+        }
+        let whole = words.iter().map(|word| strsim::jaro_winkler(word, &name));
+        let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2);
+        let parts = parts
+            .flat_map(|part| words.iter().map(move |word| strsim::jaro_winkler(word, part) * 0.98));
+        whole.chain(parts).fold(0.0, f64::max)
+    };
+    let mut near: Vec<(f64, &str)> = seen
+        .iter()
+        .map(|entry| (likeness(&entry.item.name), entry.shown_name.as_str()))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    near.into_iter().take(limits::NEAR_MAX).map(|(_, name)| name.to_owned()).collect()
+}
 
-    /// Paths of namespaces and tools that read alike, best first.
-    fn near(&self, text: &str, visible: &dyn Fn(&Entry) -> bool) -> Vec<String> {
-        const ALIKE: f64 = 0.7;
-        let folders = self.folders(visible).into_iter().map(|(name, _)| format!("/{name}"));
-        let tools =
-            self.entries().iter().filter(|entry| visible(entry)).map(|entry| path_of(entry));
-        let mut near: Vec<(f64, String)> = folders
-            .chain(tools)
-            .map(|path| (strsim::jaro_winkler(text, &path), path))
-            .filter(|(likeness, _)| *likeness >= ALIKE)
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        near.dedup();
-        near.into_iter().take(limits::NEAR_MAX).map(|(_, path)| path).collect()
-    }
+fn nowhere(text: &str, seen: &[&Arc<Entry>]) -> Fault {
+    let near = near(text, seen);
+    let hint = if near.is_empty() {
+        "`/` lists what there is".to_owned()
+    } else {
+        format!("near: {}", near.join(", "))
+    };
+    let fault = Fault::new(Code::PathNotFound, format!("nothing at `{text}`; {hint}"));
+    fault.at(text).with("near", near)
+}
+
+/// Paths of namespaces and tools that read alike, best first.
+fn near(text: &str, seen: &[&Arc<Entry>]) -> Vec<String> {
+    const ALIKE: f64 = 0.7;
+    let folders = folders(seen).into_iter().map(|(name, _)| format!("/{name}"));
+    let tools = seen.iter().map(|entry| path_of(entry));
+    let mut near: Vec<(f64, String)> = folders
+        .chain(tools)
+        .map(|path| (strsim::jaro_winkler(text, &path), path))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    near.dedup();
+    near.into_iter().take(limits::NEAR_MAX).map(|(_, path)| path).collect()
 }
 
 fn one_of(why: &str) -> Fault {

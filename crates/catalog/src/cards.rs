@@ -1,5 +1,9 @@
 //! The few lines a model reads before it chooses: bounded, byte-stable, without schema or address.
 
+mod description;
+mod shape;
+mod signature;
+
 use std::sync::Arc;
 
 use model::card::Safety;
@@ -10,22 +14,45 @@ use serde_json::{Value, json};
 use crate::entry::Entry;
 use crate::{limits, tokens};
 
-/// Best score first, then by id; entries without a score come last.
+pub(crate) use shape::params;
+
+use description::Words;
+use shape::Shape;
+use signature::Params;
+
+/// How much of its tool a card shows. An answer has room for so many tokens, and the best hits get
+/// them first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// Parameters and words as far as they are cheap.
+    Bare,
+    /// Every required parameter.
+    Short,
+    /// Every required parameter, others too, and more words.
+    Full,
+}
+
+/// Best score first, then by id; entries without a score come last. Together with `beside` tokens
+/// of other text they keep to what an answer of so many cards may cost.
 pub fn make_cards(
     scored: &[(Arc<Entry>, Option<f64>)],
     max_cards: usize,
+    beside: usize,
     generation: Generation,
 ) -> Vec<Card> {
-    let mut cards: Vec<Card> =
-        scored.iter().map(|(entry, score)| dealt(entry, *score, generation)).collect();
-    let rank = |card: &Card| card.score.unwrap_or(f64::NEG_INFINITY);
-    cards.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| a.id.cmp(&b.id)));
-    cards.truncate(max_cards);
-    cards
+    let mut best: Vec<&(Arc<Entry>, Option<f64>)> = scored.iter().collect();
+    let rank = |score: Option<f64>| rounded(score).unwrap_or(f64::NEG_INFINITY);
+    best.sort_by(|(a, a_score), (b, b_score)| {
+        let by_score = rank(*b_score).total_cmp(&rank(*a_score));
+        by_score.then_with(|| a.shown_name.cmp(&b.shown_name))
+    });
+    best.truncate(max_cards);
+    let forms = forms(&best, beside);
+    let dealt = best.into_iter().zip(forms);
+    dealt.map(|((entry, score), form)| dealt_card(entry, *score, form, generation)).collect()
 }
 
-/// The cards as lines of text, one a card. A line does not say its place: the same card is the
-/// same bytes wherever it stands.
+/// The cards as lines of text, one a card. A line does not say its place.
 pub fn render_text(cards: &[Card]) -> String {
     cards.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -61,52 +88,113 @@ pub fn structured(card: &Card) -> Value {
     fields
 }
 
-/// Parameter names and whether each is required: required ones first, otherwise as written.
-pub(crate) fn params(schema: &Value) -> impl Iterator<Item = (&str, bool)> {
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let names =
-        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-    let (first, last): (Vec<&str>, Vec<&str>) = names.partition(|name| required.contains(name));
-    first.into_iter().map(|name| (name, true)).chain(last.into_iter().map(|name| (name, false)))
+/// A card's words in each form, and what a line of them costs.
+#[derive(Clone, Debug)]
+pub(crate) struct Drawn([Face; 3]);
+
+#[derive(Clone, Debug)]
+struct Face {
+    signature: String,
+    description: String,
+    tokens: usize,
 }
 
-/// Draws an entry's card, once a generation. Everything but score and generation is final here.
-pub(crate) fn draw(entry: &Entry) -> Card {
-    let item = &entry.item;
-    let schema = item.input_schema.value();
-    let (signature, safety) = (signature(&entry.shown_name, &schema), safety(&item.hints));
+impl Drawn {
+    fn face(&self, form: Form) -> &Face {
+        let Self([bare, short, full]) = self;
+        match form {
+            Form::Bare => bare,
+            Form::Short => short,
+            Form::Full => full,
+        }
+    }
+}
+
+/// Draws what an entry's cards say, once a generation.
+pub(crate) fn draw(entry: &Entry) -> Drawn {
+    let shape = Shape::read(entry.item.input_schema.as_str());
+    let params = Params::new(&entry.shown_name, &shape);
+    let words = Words::new(&entry.item.description);
+    let mark = tokens::count(mark(safety(&entry.item.hints)));
+    let faces = [Form::Bare, Form::Short, Form::Full].map(|form| {
+        let (signature, cost) = match form {
+            Form::Bare => params.within(limits::SIGNATURE_TOKENS_MAX),
+            Form::Short => params.with_all_required(limits::SIGNATURE_TOKENS_MAX),
+            Form::Full => params.with_all_required(limits::FULL_SIGNATURE_TOKENS_MAX),
+        };
+        let used = cost + mark;
+        let (least, words_min) = match form {
+            Form::Bare => (limits::BARE_CARD_TOKENS_TARGET, 0),
+            Form::Short => (limits::BARE_CARD_TOKENS_TARGET, limits::CARD_WORDS_TOKENS_MIN),
+            Form::Full => (limits::CARD_TOKENS_TARGET, limits::CARD_WORDS_TOKENS_MIN),
+        };
+        let target = least.max(used + words_min).min(limits::CARD_TOKENS_MAX);
+        let (description, cost) = words.within(target.saturating_sub(used));
+        Face { signature, description, tokens: used + cost }
+    });
+    Drawn(faces)
+}
+
+/// An entry's card without a score, the same bytes as long as the generation lives.
+pub(crate) fn card(entry: &Entry, form: Form) -> Card {
+    let (item, face) = (&entry.item, entry.drawn().face(form));
     Card {
         id: entry.shown_name.clone(),
         name: one_line(&item.name, limits::CARD_NAME_CHARS_MAX),
-        description: description(&signature, &item.description, safety),
+        description: face.description.clone(),
         tags: tags(&item.tags),
         kind: item.kind,
         namespace: item.namespace.clone(),
-        signature,
-        has_schema: schema.as_object().is_some_and(|schema| !schema.is_empty()),
+        signature: face.signature.clone(),
+        has_schema: Shape::is_telling(item.input_schema.as_str()),
         score: None,
         cost_hint: item.hints.cost.unwrap_or_default(),
         side_effects: item.hints.read_only != Some(true),
-        safety,
+        safety: safety(&item.hints),
         generation: Generation::default(),
     }
 }
 
-fn dealt(entry: &Entry, score: Option<f64>, generation: Generation) -> Card {
-    // Rounded, so that the bytes do not hang on the last bits of a logarithm.
-    let score = score.map(|score| (score * 10_000.0).round() / 10_000.0);
-    Card { score, generation, ..entry.card().clone() }
+/// Which form each card can have: none less than bare, and from the first on as much more as the
+/// answer has room for.
+fn forms(best: &[&(Arc<Entry>, Option<f64>)], beside: usize) -> Vec<Form> {
+    let room = limits::ANSWER_TOKENS_MAX.max(best.len() * limits::ANSWER_TOKENS_PER_CARD);
+    let mut forms = vec![Form::Bare; best.len()];
+    // One token for the line break after each.
+    let cost = |(entry, _): &(Arc<Entry>, _), form: Form| entry.drawn().face(form).tokens + 1;
+    let mut total = beside + best.iter().map(|one| cost(one, Form::Bare)).sum::<usize>();
+    for better in [Form::Short, Form::Full] {
+        for (one, form) in best.iter().zip(&mut forms) {
+            let more = (total + cost(one, better)).saturating_sub(cost(one, *form));
+            if more <= room {
+                (total, *form) = (more, better);
+            }
+        }
+    }
+    forms
+}
+
+fn dealt_card(entry: &Entry, score: Option<f64>, form: Form, generation: Generation) -> Card {
+    Card { score: rounded(score), generation, ..card(entry, form) }
+}
+
+/// Rounded, so that the bytes do not hang on the last bits of a logarithm.
+fn rounded(score: Option<f64>) -> Option<f64> {
+    score.map(|score| (score * 10_000.0).round() / 10_000.0)
 }
 
 fn compose(signature: &str, description: &str, safety: Safety) -> String {
-    let mark = match safety {
+    let dash = if description.is_empty() { "" } else { description::DASH };
+    let gap = if description.is_empty() { "" } else { " " };
+    format!("{signature}{dash}{gap}{description}{}", mark(safety))
+}
+
+const fn mark(safety: Safety) -> &'static str {
+    match safety {
         Safety::Unknown => "",
         Safety::ReadOnly => " [read-only]",
         Safety::Destructive => " [destructive]",
-    };
-    let dash = if description.is_empty() { "" } else { " — " };
-    format!("{signature}{dash}{description}{mark}")
+    }
 }
 
 fn safety(hints: &Hints) -> Safety {
@@ -126,98 +214,6 @@ fn tags(tags: &[String]) -> Vec<String> {
         .collect();
     kept.sort();
     kept
-}
-
-/// As many parameters as fit, an ellipsis for the others.
-fn signature(name: &str, schema: &Value) -> String {
-    let params = params(schema).map(|(name, required)| {
-        let name = one_line(name, limits::SIGNATURE_PARAM_CHARS_MAX);
-        if required { name } else { format!("{name}?") }
-    });
-    let all: Vec<String> = params.take(limits::SIGNATURE_PARAMS_MAX + 1).collect();
-    let costs = all.iter().map(|param| tokens::count(param) + 1);
-    let room = limits::SIGNATURE_TOKENS_MAX.saturating_sub(tokens::count(name) + 2);
-    let mut kept = within(room, costs).min(limits::SIGNATURE_PARAMS_MAX);
-    loop {
-        let rest = match (kept == 0, kept < all.len()) {
-            (_, false) => "",
-            (true, true) => "…",
-            (false, true) => ", …",
-        };
-        let list = all.iter().take(kept).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let signature = format!("{name}({list}{rest})");
-        if kept == 0 || tokens::fits(&signature, limits::SIGNATURE_TOKENS_MAX) {
-            return signature;
-        }
-        kept -= 1;
-    }
-}
-
-/// How many of the first costs there is room for.
-fn within(room: usize, costs: impl Iterator<Item = usize>) -> usize {
-    let mut total = 0;
-    let fitting = costs.take_while(|cost| {
-        total += cost;
-        total <= room
-    });
-    fitting.count()
-}
-
-/// The longest run of whole sentences with which the line keeps to its target, else a cut within
-/// the first.
-fn description(signature: &str, text: &str, safety: Safety) -> String {
-    let fits = |description: &str| {
-        let line = compose(signature, description, safety);
-        tokens::fits(&line, limits::CARD_TOKENS_TARGET)
-    };
-    let line = one_line(text, usize::MAX);
-    if line.len() <= limits::CARD_DESCRIPTION_CHARS_MAX && fits(&line) {
-        return line;
-    }
-    let short: String = line.chars().take(limits::CARD_DESCRIPTION_CHARS_MAX).collect();
-    let whole = sentence_ends(&line, short.len()).into_iter().rev();
-    let whole = whole.filter_map(|end| line.get(..end)).find(|sentences| fits(sentences));
-    whole.map_or_else(
-        || {
-            let used = tokens::count(&compose(signature, "…", safety));
-            cut(&short, limits::CARD_TOKENS_TARGET.saturating_sub(used), fits)
-        },
-        str::to_owned,
-    )
-}
-
-/// Where sentences end within the first bytes, each as the number of bytes up to there.
-fn sentence_ends(line: &str, bytes_max: usize) -> Vec<usize> {
-    let stops = line.match_indices(['.', '!', '?']).map(|(at, stop)| at + stop.len());
-    let ends =
-        |end: &usize| line.get(*end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
-    stops.take_while(|end| *end <= bytes_max).filter(ends).collect()
-}
-
-/// As many words as there is room for with an ellipsis behind them; of a first word that is too
-/// long, as many letters.
-fn cut(text: &str, room: usize, fits: impl Fn(&str) -> bool) -> String {
-    let ends: Vec<usize> = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]).collect();
-    let starts = std::iter::once(0).chain(ends.iter().copied());
-    let costs =
-        starts.zip(&ends).map(|(start, end)| text.get(start..*end).map_or(0, tokens::count));
-    let words = ends.iter().take(within(room, costs)).rev();
-    let mut begun = words.filter_map(|end| text.get(..*end)).map(|words| format!("{words}…"));
-    begun.find(|begun| fits(begun)).unwrap_or_else(|| cut_letters(text, fits))
-}
-
-fn cut_letters(text: &str, fits: impl Fn(&str) -> bool) -> String {
-    let begun = |chars: usize| -> String {
-        let kept: String = text.chars().take(chars).collect();
-        let kept = kept.trim_end();
-        if kept.is_empty() { String::new() } else { format!("{kept}…") }
-    };
-    let (mut fitting, mut beyond) = (0, text.chars().count());
-    while beyond - fitting > 1 {
-        let middle = usize::midpoint(fitting, beyond);
-        if fits(&begun(middle)) { fitting = middle } else { beyond = middle }
-    }
-    begun(fitting)
 }
 
 #[cfg(test)]

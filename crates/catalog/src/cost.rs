@@ -9,10 +9,11 @@ use model::UpstreamName;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cards::{self, Form};
 use crate::entry::Entry;
 use crate::generation::Catalogue;
 use crate::menu::{Menu, Mode, menu};
-use crate::{cards, limits, tokens};
+use crate::{limits, tokens};
 
 /// Turns a list into the list that is sent.
 pub type Clean<'a> = &'a dyn Fn(Vec<Value>) -> Vec<Value>;
@@ -106,7 +107,7 @@ fn tool_cost(entry: &Entry, clean: Clean<'_>) -> ToolCost {
         name: entry.shown_name.clone(),
         native: sent(entry, Mode::Native, clean),
         transparent: sent(entry, Mode::Transparent, clean),
-        card: tokens::count(&cards::line(entry.card())),
+        card: tokens::count(&cards::line(&entry.card(Form::Full))),
     }
 }
 
@@ -132,7 +133,8 @@ fn browse_max(servers: &[ServerCost]) -> usize {
         servers.iter().flat_map(|server| &server.tools).map(|tool| tool.card).collect();
     cards.sort_unstable_by(|a, b| b.cmp(a));
     // One token for the line break after each.
-    cards.iter().take(limits::TOP_K_DEFAULT).map(|card| card + 1).sum()
+    let most: usize = cards.iter().take(limits::TOP_K_DEFAULT).map(|card| card + 1).sum();
+    most.min(limits::ANSWER_TOKENS_MAX)
 }
 
 #[cfg(test)]

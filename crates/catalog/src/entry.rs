@@ -1,15 +1,16 @@
 //! One tool of a generation: what it is, what it is called here, and whether a value fits it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use manifest::Capability;
 use model::{Card, Code, Fault, Finding, Item, ItemKind, Packed, Severity, Violation};
 use serde_json::Value;
 
-use crate::cards;
+use crate::cards::{self, Drawn, Form};
 use crate::schema::{Schema, SchemaError};
 
-#[derive(Debug)]
+/// A clone has the same compiled schemas and the same card.
+#[derive(Clone, Debug)]
 pub struct Entry {
     pub item: Item,
     definition: Packed,
@@ -24,17 +25,23 @@ pub struct Entry {
     /// Why it cannot be used.
     broken: Option<Finding>,
     held: Option<Finding>,
-    card: OnceLock<Box<Card>>,
+    drawn: OnceLock<Box<Drawn>>,
 }
 
 /// Filled when the schema is first asked: a compiled one is many times the size of its text.
-type Compiled = OnceLock<Result<Box<Schema>, SchemaError>>;
+type Compiled = OnceLock<Result<Arc<Schema>, SchemaError>>;
 
 impl Entry {
-    pub(crate) fn new(item: Item, definition: &Value, protocol: &'static str) -> Self {
+    /// `packed` is the definition as text.
+    pub(crate) fn new(
+        item: Item,
+        definition: &Value,
+        packed: Packed,
+        protocol: &'static str,
+    ) -> Self {
         let broken = judge(&item, definition).err();
         Self {
-            definition: definition.into(),
+            definition: packed,
             shown_name: item.name.clone(),
             item,
             protocol,
@@ -44,7 +51,7 @@ impl Entry {
             output: OnceLock::new(),
             broken,
             held: None,
-            card: OnceLock::new(),
+            drawn: OnceLock::new(),
         }
     }
 
@@ -53,11 +60,16 @@ impl Entry {
         self.definition.value()
     }
 
+    /// Whether its definition is this very text.
+    pub(crate) fn is_defined_by(&self, packed: &Packed) -> bool {
+        self.definition == *packed
+    }
+
     /// Settles what clients call the tool, and how its card reads.
     pub(crate) fn christen(&mut self, wire: String, shown_name: String) {
         self.item.ids.wire = wire;
         self.shown_name = shown_name;
-        self.card = OnceLock::new();
+        self.drawn = OnceLock::new();
     }
 
     /// Why this tool is not listed and cannot be called, if so.
@@ -65,14 +77,23 @@ impl Entry {
         self.held.as_ref().or(self.broken.as_ref())
     }
 
-    /// Keeps the tool from being listed and called until an operator has looked.
-    pub(crate) fn hold(&mut self, finding: Finding) {
-        self.held = Some(finding);
+    /// Keeps the tool from being listed and called until an operator has looked, or no longer.
+    pub(crate) fn hold(&mut self, finding: Option<Finding>) {
+        self.held = finding;
+    }
+
+    /// Why an operator must look first, if one must.
+    pub(crate) fn held(&self) -> Option<&Finding> {
+        self.held.as_ref()
     }
 
     /// The tool's card without a score: the same bytes as long as the generation lives.
-    pub fn card(&self) -> &Card {
-        self.card.get_or_init(|| Box::new(cards::draw(self)))
+    pub fn card(&self, form: Form) -> Card {
+        cards::card(self, form)
+    }
+
+    pub(crate) fn drawn(&self) -> &Drawn {
+        self.drawn.get_or_init(|| Box::new(cards::draw(self)))
     }
 
     /// Whether the arguments fit the tool's input schema.
@@ -135,8 +156,8 @@ fn judge(item: &Item, definition: &Value) -> Result<(), Finding> {
     Ok(())
 }
 
-fn compile(schema: &Packed) -> Result<Box<Schema>, SchemaError> {
-    Schema::compile(&schema.value()).map(Box::new)
+fn compile(schema: &Packed) -> Result<Arc<Schema>, SchemaError> {
+    Schema::compile(&schema.value()).map(Arc::new)
 }
 
 fn whole(message: &str) -> Violation {

@@ -1,11 +1,13 @@
 //! Finding tools by words: what is asked, by whom, and why each card stands where it stands.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use model::UpstreamName;
 use model::fault::one_line;
 use search::{Ask, Explanation, Hit, Index, Twin};
 
-use crate::browse::Browse;
+use crate::browse::{Browse, folders, near_names};
 use crate::cards::make_cards;
 use crate::entry::Entry;
 use crate::generation::Catalogue;
@@ -19,19 +21,38 @@ pub struct Look<'a> {
     pub top_k: usize,
     /// Tools the caller may see.
     pub allowed: &'a dyn Fn(&Entry) -> bool,
+    /// Which of the entries the caller may see and use, where that is known already; then `allowed`
+    /// is not asked.
+    pub known: Option<&'a [bool]>,
     /// How often this very caller used a tool; decides between scores that are nearly the same.
     pub uses: Option<&'a dyn Fn(&Entry) -> u32>,
     /// Meanings that others made of this catalogue, and of the query.
     pub meaning: Option<(&'a Meant, &'a [f32])>,
+    /// What the reader should know beside what is found.
+    pub note: Option<&'a str>,
+    /// Upstreams that do not answer, whose tools are shown as they were listed before.
+    pub stale: Option<&'a BTreeSet<UpstreamName>>,
 }
 
 impl<'a> Look<'a> {
     pub fn new(top_k: usize, allowed: &'a dyn Fn(&Entry) -> bool) -> Self {
-        Self { top_k, allowed, uses: None, meaning: None }
+        Self { top_k, allowed, known: None, uses: None, meaning: None, note: None, stale: None }
     }
+}
 
-    pub(crate) fn sees(&self, entry: &Entry) -> bool {
-        entry.quarantined().is_none() && (self.allowed)(entry)
+impl Look<'_> {
+    /// Those of the entries' upstreams that do not answer.
+    pub(crate) fn stale_among<'e>(
+        &self,
+        entries: impl Iterator<Item = &'e Arc<Entry>>,
+    ) -> Vec<String> {
+        let Some(stale) = self.stale.filter(|stale| !stale.is_empty()) else { return Vec::new() };
+        let upstreams = entries.map(|entry| &entry.item.key.upstream);
+        let among: BTreeSet<&UpstreamName> =
+            upstreams.filter(|name| stale.contains(*name)).collect();
+        let named = among.iter().take(limits::NEAR_MAX).map(|name| name.as_str().to_owned());
+        let more = among.len().saturating_sub(limits::NEAR_MAX);
+        named.chain((more > 0).then(|| format!("{more} more"))).collect()
     }
 }
 
@@ -49,6 +70,16 @@ impl Catalogue {
         told.into_iter().filter_map(|why| Some((entry(&why)?, why))).collect()
     }
 
+    /// All that the caller may see and use.
+    pub(crate) fn seen(&self, look: &Look<'_>) -> Vec<&Arc<Entry>> {
+        let known = look.known.filter(|known| known.len() == self.entries().len());
+        let sees = |(number, entry): &(usize, &Arc<Entry>)| {
+            let asked = || self.is_usable(*number) && (look.allowed)(entry);
+            known.map_or_else(asked, |known| known.get(*number).copied().unwrap_or(false))
+        };
+        self.entries().iter().enumerate().filter(sees).map(|(_, entry)| entry).collect()
+    }
+
     pub(crate) fn find(&self, words: &str, look: &Look<'_>) -> Browse {
         let ranking = self.ask(words, look, Index::ask);
         let scored: Vec<(Arc<Entry>, Option<f64>)> = ranking
@@ -56,13 +87,13 @@ impl Catalogue {
             .iter()
             .filter_map(|hit| Some((Arc::clone(self.entries().get(hit.doc)?), Some(hit.score))))
             .collect();
-        let cards = make_cards(&scored, scored.len(), self.generation());
-        let browse = Browse { cards, unmatched: ranking.unmatched, ..Browse::default() };
-        if browse.cards.is_empty() {
+        let note = look.note.map(str::to_owned);
+        let browse = Browse { unmatched: ranking.unmatched, note, ..Browse::default() };
+        if scored.is_empty() {
             let hint = "nothing matches; try other words, or browse by path: `/` lists namespaces, \
                         `/namespace` its tools";
-            let visible = |entry: &Entry| look.sees(entry);
-            let (folders, near) = (self.folders(&visible), self.near_names(words, &visible));
+            let seen = self.seen(look);
+            let (folders, near) = (folders(&seen), near_names(words, &seen));
             return Browse { folders, near, hint: hint.to_owned(), ..browse };
         }
         let hint = if ranking.fits {
@@ -70,7 +101,11 @@ impl Catalogue {
         } else {
             "nothing fits well; these are the nearest. Try other words, or open a namespace by its path"
         };
-        Browse { hint: hint.to_owned(), alike: self.alike(&ranking.hits), ..browse }
+        let alike = self.alike(&ranking.hits);
+        let stale = look.stale_among(scored.iter().map(|(entry, _)| entry));
+        let browse = Browse { hint: hint.to_owned(), alike, stale, ..browse };
+        let cards = make_cards(&scored, scored.len(), browse.tokens(), self.generation());
+        Browse { cards, ..browse }
     }
 
     /// Puts a look in the terms of the index.
@@ -93,7 +128,7 @@ impl Catalogue {
         let index = meant.map_or(own, |(meant, _)| &meant.index);
         let top_k = look.top_k.clamp(1, limits::TOP_K_MAX);
         let meaning = meant.map(|(_, vector)| vector);
-        answer(index, &Ask { uses, meaning, ..Ask::new(words, top_k, &sees) })
+        answer(index, &Ask { uses, meaning, known: look.known, ..Ask::new(words, top_k, &sees) })
     }
 
     /// One line for near-duplicates that differ in the same way.

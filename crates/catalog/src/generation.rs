@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::aliases::Aliases;
 use crate::entry::Entry;
 use crate::indexed::Indexed;
-use crate::ingest::item_from_mcp_tool;
+use crate::ingest::{Definition, item, name_and_fields, namespace_of, pack};
 use crate::names;
 use crate::shelf::{Extras, Shelf};
 use crate::shown::{self, Naming};
@@ -34,9 +34,9 @@ pub struct Catalogue {
     generation: Generation,
     hash: String,
     entries: Vec<Arc<Entry>>,
-    /// Which of the entries are not held back; asked of all of them at every search.
+    /// Which of the entries are not held back.
     usable: Vec<bool>,
-    aliases: Aliases,
+    aliases: Arc<Aliases>,
     findings: Vec<Finding>,
     shelf: Shelf,
     indexed: Indexed,
@@ -81,10 +81,11 @@ impl Catalogue {
             (source.upstream.clone(), source.protocol, std::mem::take(&mut source.extras))
         });
         let shelf = Shelf::build(extras.collect(), naming, &mut held, &mut findings);
-        let mut offered = gather(sources, &mut findings);
-        for one in &mut offered {
-            if let Some(finding) = held.remove(&one.entry.item.key) {
-                one.entry.hold(finding);
+        let mut offered = gather(former, sources, &mut findings);
+        for Offered { entry, .. } in &mut offered {
+            let finding = held.remove(&entry.item.key);
+            if entry.held() != finding.as_ref() {
+                Arc::make_mut(entry).hold(finding);
             }
         }
         name(&mut offered, naming, upstreams.len(), &mut findings);
@@ -92,11 +93,18 @@ impl Catalogue {
         let own = own.flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()));
         findings.extend(own.cloned());
         let indexed = Indexed::new(former, &offered);
-        let entries: Vec<Arc<Entry>> =
-            offered.into_iter().map(|one| Arc::from(one.entry)).collect();
-        let (hash, aliases) = (hash(&entries, &shelf), aliases(&entries));
+        let entries: Vec<Arc<Entry>> = offered.into_iter().map(|one| one.entry).collect();
+        let same = former.filter(|former| former.has_the_very(&entries));
+        let aliases =
+            same.map_or_else(|| Arc::new(aliases(&entries)), |former| Arc::clone(&former.aliases));
+        let hash = hash(&entries, &shelf);
         let usable = entries.iter().map(|entry| entry.quarantined().is_none()).collect();
         Self { generation, hash, entries, usable, aliases, findings, shelf, indexed }
+    }
+
+    fn has_the_very(&self, entries: &[Arc<Entry>]) -> bool {
+        self.entries.len() == entries.len()
+            && self.entries.iter().zip(entries).all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
     pub fn generation(&self) -> Generation {
@@ -124,6 +132,20 @@ impl Catalogue {
         names_of(entry).any(|own| own == name).then_some(entry)
     }
 
+    /// A tool by what its upstream calls it.
+    fn known(&self, upstream: &UpstreamName, name: &str) -> Option<&Arc<Entry>> {
+        let at = self.entries.binary_search_by(|entry| {
+            let key = &entry.item.key;
+            (&key.upstream, key.name.as_str()).cmp(&(upstream, name))
+        });
+        at.ok().and_then(|at| self.entries.get(at))
+    }
+
+    /// Which of the entries are not held back.
+    pub fn usable(&self) -> &[bool] {
+        &self.usable
+    }
+
     pub(crate) fn is_usable(&self, number: usize) -> bool {
         self.usable.get(number).copied().unwrap_or(false)
     }
@@ -148,7 +170,7 @@ impl Catalogue {
 
 /// An entry beside the definition it was made of, which only building needs as a value.
 pub(crate) struct Offered {
-    pub(crate) entry: Box<Entry>,
+    pub(crate) entry: Arc<Entry>,
     definition: Value,
 }
 
@@ -158,31 +180,69 @@ impl Offered {
     }
 }
 
-/// Reads all definitions, in order of their keys.
-fn gather(sources: Vec<Source>, findings: &mut Vec<Finding>) -> Vec<Offered> {
+/// Reads all definitions, in order of their keys. What `former` read letter for letter is not read
+/// again.
+fn gather(
+    former: Option<&Catalogue>,
+    sources: Vec<Source>,
+    findings: &mut Vec<Finding>,
+) -> Vec<Offered> {
     let mut read = Vec::new();
-    for source in sources {
-        let manifest = source.manifest.as_deref();
-        let namespace = manifest.and_then(|manifest| manifest.domain.as_deref());
-        let namespace = namespace.or(source.namespace.as_deref());
+    for mut source in sources {
+        let definitions = std::mem::take(&mut source.definitions);
         let mut offered = BTreeSet::new();
-        for definition in source.definitions {
-            let item = match item_from_mcp_tool(&source.upstream, namespace, &definition) {
-                Ok(item) => item,
+        for definition in definitions {
+            let entry = match entry(former, &source, &definition) {
+                Ok(entry) => entry,
                 Err(finding) => {
                     findings.push(finding);
                     continue;
                 }
             };
-            offered.insert(item.name.clone());
-            let entry = declare(Entry::new(item, &definition, source.protocol), manifest);
-            read.push(Offered { entry: Box::new(entry), definition });
+            if source.manifest.is_some() {
+                offered.insert(entry.item.name.clone());
+            }
+            read.push(Offered { entry, definition });
         }
+        let manifest = source.manifest.as_deref();
         findings.extend(manifest.into_iter().flat_map(|manifest| absent(manifest, &offered)));
     }
     sort(&mut read, findings);
     findings.sort_by(|a, b| (&a.rule, &a.message).cmp(&(&b.rule, &b.message)));
     read
+}
+
+fn entry(
+    former: Option<&Catalogue>,
+    source: &Source,
+    definition: &Value,
+) -> Result<Arc<Entry>, Finding> {
+    let (name, fields) = name_and_fields(&source.upstream, definition)?;
+    let manifest = source.manifest.as_deref();
+    let namespace = manifest.and_then(|manifest| manifest.domain.as_deref());
+    let namespace = namespace_of(name, namespace.or(source.namespace.as_deref()));
+    let (packed, schemas) = pack(fields);
+    let capability = manifest.and_then(|manifest| manifest.capability_for_tool(name));
+    let stands = |known: &&Arc<Entry>| {
+        (known.is_defined_by(&packed) && known.protocol == source.protocol)
+            && (known.item.namespace == namespace && known.capability.as_ref() == capability)
+            && known.manifest == manifest.map(AdapterManifest::label)
+    };
+    let known = former.and_then(|former| former.known(&source.upstream, name)).filter(stands);
+    if let Some(known) = known {
+        return Ok(Arc::clone(known));
+    }
+    let read = Definition { name, fields, whole: definition, schemas };
+    let item = item(&source.upstream, &namespace, read);
+    let mut entry = Entry::new(item, definition, packed, source.protocol);
+    entry.manifest = manifest.map(AdapterManifest::label);
+    if let Some(capability) = capability {
+        // What a reviewed manifest says stands in place of what is assumed.
+        entry.item.effect = EffectClaim::declared(capability.effect());
+        entry.item.ids.capability = Some(capability.capability_id.clone());
+        entry.capability = Some(capability.clone());
+    }
+    Ok(Arc::new(entry))
 }
 
 /// Sorts by key. Of two with one key, the one with the smaller hash stays.
@@ -200,18 +260,6 @@ fn sort(read: &mut Vec<Offered>, findings: &mut Vec<Finding>) {
         }
         is_repeat
     });
-}
-
-/// Sets what a reviewed manifest says in place of what is assumed.
-fn declare(mut entry: Entry, manifest: Option<&AdapterManifest>) -> Entry {
-    let Some(manifest) = manifest else { return entry };
-    entry.manifest = Some(manifest.label());
-    if let Some(capability) = manifest.capability_for_tool(&entry.item.name) {
-        entry.item.effect = EffectClaim::declared(capability.effect());
-        entry.item.ids.capability = Some(capability.capability_id.clone());
-        entry.capability = Some(capability.clone());
-    }
-    entry
 }
 
 fn absent<'a>(
@@ -232,7 +280,9 @@ fn name(offered: &mut [Offered], naming: Naming, upstreams: usize, findings: &mu
     let assigned = shown::assign(&keys, naming, upstreams);
     findings.extend(assigned.findings);
     for ((one, wire), shown) in offered.iter_mut().zip(assigned.wire).zip(assigned.shown) {
-        one.entry.christen(wire, shown);
+        if one.entry.item.ids.wire != wire || one.entry.shown_name != shown {
+            Arc::make_mut(&mut one.entry).christen(wire, shown);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use model::UpstreamName;
-use search::{Doc, Index, Lexicon, MeaningError, Part};
+use search::{Doc, Index, Lexicon, MeaningError, Part, Table};
 use serde_json::Value;
 
 use crate::cards;
@@ -41,7 +41,7 @@ impl Indexed {
     /// Of entries sorted by key. What `former` knows of an upstream that did not change is kept.
     pub(crate) fn new(former: Option<&Catalogue>, offered: &[Offered]) -> Self {
         let groups = offered.chunk_by(|one, next| upstream_of(one) == upstream_of(next));
-        let mut lexicon = Lexicon::default();
+        let mut lexicon = Lexicon::new(Table::builtin());
         let parts = groups.filter_map(|group| {
             let upstream = upstream_of(group.first()?);
             let kept = former.and_then(|former| former.indexed().kept(former, upstream, group));
@@ -52,8 +52,18 @@ impl Indexed {
             Some((upstream.clone(), part))
         });
         let parts: Vec<(UpstreamName, Arc<Part>)> = parts.collect();
-        let index = Index::of(parts.iter().map(|(_, part)| Arc::clone(part)).collect());
+        let same = former.map(Catalogue::indexed).filter(|former| former.has_the_very(&parts));
+        let index = same.map_or_else(
+            || Index::of(parts.iter().map(|(_, part)| Arc::clone(part)).collect()),
+            |former| former.index.clone(),
+        );
         Self { index, parts }
+    }
+
+    fn has_the_very(&self, parts: &[(UpstreamName, Arc<Part>)]) -> bool {
+        let same =
+            |((_, one), (_, other)): (&(_, Arc<Part>), &(_, Arc<Part>))| Arc::ptr_eq(one, other);
+        self.parts.len() == parts.len() && self.parts.iter().zip(parts).all(same)
     }
 
     fn kept(
@@ -78,7 +88,10 @@ fn upstream_of(offered: &Offered) -> &UpstreamName {
 }
 
 /// Whether nothing that search reads differs.
-fn reads_same(one: &Entry, other: &Entry) -> bool {
+fn reads_same(one: &Arc<Entry>, other: &Arc<Entry>) -> bool {
+    if Arc::ptr_eq(one, other) {
+        return true;
+    }
     let (a, b) = (&one.item, &other.item);
     (a.full_hash == b.full_hash && a.name == b.name && a.namespace == b.namespace)
         && (a.title == b.title && a.description == b.description && a.tags == b.tags)

@@ -20,37 +20,63 @@ pub fn item_from_mcp_tool(
     definition: &Value,
 ) -> Result<Item, Finding> {
     let (name, fields) = name_and_fields(upstream, definition)?;
-    let namespace =
-        namespace.map_or_else(|| namespace::infer_namespace(name), namespace::normalise);
+    let (_, schemas) = pack(fields);
+    let namespace = namespace_of(name, namespace);
+    Ok(item(upstream, &namespace, Definition { name, fields, whole: definition, schemas }))
+}
+
+/// What one entry of a `tools/list` answer says, found to have a name.
+pub(crate) struct Definition<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) fields: &'a Map<String, Value>,
+    pub(crate) whole: &'a Value,
+    /// As `pack` gives them.
+    pub(crate) schemas: [Option<Packed>; 2],
+}
+
+/// A definition as text, and within it the input and the output schema.
+pub(crate) fn pack(fields: &Map<String, Value>) -> (Packed, [Option<Packed>; 2]) {
+    Packed::with_parts(fields, ["inputSchema", "outputSchema"])
+}
+
+pub(crate) fn namespace_of(name: &str, configured: Option<&str>) -> String {
+    configured.map_or_else(|| namespace::infer_namespace(name), namespace::normalise)
+}
+
+pub(crate) fn item(upstream: &UpstreamName, namespace: &str, definition: Definition<'_>) -> Item {
+    let Definition { name, fields, whole, schemas: [input, output] } = definition;
     let (hints, mut findings) = hints::read(name, fields.get("annotations"));
     let description = description(name, fields, &mut findings);
     let version = version(name, fields, &mut findings);
     let input_schema = input_schema(name, fields, &mut findings);
     let shape_hash = names::shape_hash(name, &input_schema);
     let key = ItemKey { upstream: upstream.clone(), name: name.to_owned(), kind: ItemKind::Tool };
-    let ids = names::render(&key, &namespace, version, &shape_hash);
-    Ok(Item {
+    let ids = names::render(&key, namespace, version, &shape_hash);
+    Item {
         kind: ItemKind::Tool,
         key,
         ids,
-        namespace,
+        namespace: namespace.to_owned(),
         name: name.to_owned(),
         title: text(fields, "title").or(hints::title(fields)).map(str::to_owned),
         description,
-        input_schema: input_schema.as_ref().into(),
-        output_schema: output_schema(fields).map(Packed::from),
+        input_schema: match (input_schema, input) {
+            (Cow::Borrowed(_), Some(input)) => input,
+            (assumed, _) => assumed.as_ref().into(),
+        },
+        output_schema: output.filter(|_| output_schema(fields).is_some()),
         version: version.unwrap_or("1").to_owned(),
         tags: hints::tags("mcp", &hints),
         hints,
         effect: EffectClaim::UNLISTED,
         icons: fields.get("icons").and_then(Value::as_array).cloned().unwrap_or_default(),
         shape_hash,
-        full_hash: canonical::hash(definition),
+        full_hash: canonical::hash(whole),
         findings,
-    })
+    }
 }
 
-fn name_and_fields<'a>(
+pub(crate) fn name_and_fields<'a>(
     upstream: &UpstreamName,
     definition: &'a Value,
 ) -> Result<(&'a str, &'a Map<String, Value>), Finding> {

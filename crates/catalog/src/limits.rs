@@ -30,12 +30,23 @@ pub const NAMESPACE_CHARS_MAX: usize = 64;
 pub const LOCAL_NAME_CHARS_MAX: usize = 128;
 pub const VERSION_CHARS_MAX: usize = 32;
 
-/// What a card's line aims at, so that ten of them with what is said beside them stay below 500,
-/// and what it never exceeds.
-pub const CARD_TOKENS_TARGET: usize = 40;
+/// What a card's line aims at, and what it never exceeds.
+pub const CARD_TOKENS_TARGET: usize = 60;
 pub const CARD_TOKENS_MAX: usize = 80;
+/// What a card's line aims at where an answer has no room for more.
+pub const BARE_CARD_TOKENS_TARGET: usize = 40;
+/// What a description gets beside a long signature.
+pub const CARD_WORDS_TOKENS_MIN: usize = 12;
+/// The longest safety mark behind a card's words.
+pub const CARD_MARK_TOKENS_MAX: usize = 6;
+/// What an answer of up to ten cards may cost, all it says beside them included, and what each
+/// further card adds.
+pub const ANSWER_TOKENS_MAX: usize = 490;
+pub const ANSWER_TOKENS_PER_CARD: usize = 49;
 /// The call as a card writes it; parameters that do not fit become an ellipsis.
 pub const SIGNATURE_TOKENS_MAX: usize = 26;
+/// The same where there is room for more.
+pub const FULL_SIGNATURE_TOKENS_MAX: usize = 40;
 /// A dearer name is shown cut, with a hash, so that a card of it still has room for words.
 pub const NAME_TOKENS_MAX: usize = 36;
 /// Such a name, hash included.
@@ -53,7 +64,7 @@ pub const TOP_K_DEFAULT: usize = 10;
 pub const TOP_K_MAX: usize = 50;
 /// Cards kept in their place for one caller; further ones are always new.
 pub const SEEN_CARDS_MAX: usize = 40;
-/// Names offered when a path leads nowhere.
+/// Names offered when a path leads nowhere, and upstreams named that do not answer.
 pub const NEAR_MAX: usize = 5;
 /// Words of a query compared with names when nothing matches.
 pub const NEAR_WORDS_MAX: usize = 8;

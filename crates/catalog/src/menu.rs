@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::cards::Form;
 use crate::entry::Entry;
 use crate::generation::Catalogue;
 use crate::limits;
@@ -195,7 +196,7 @@ pub(crate) fn native(entry: &Entry) -> Value {
 pub(crate) fn stripped(entry: &Entry) -> Value {
     json!({
         "name": entry.shown_name,
-        "description": entry.card().description,
+        "description": entry.card(Form::Bare).description,
         "inputSchema": {"type": "object"},
     })
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use model::{ItemIds, ItemKey, canonical};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::entry::Entry;
 use crate::{limits, namespace};
@@ -28,22 +28,32 @@ pub fn render(key: &ItemKey, namespace: &str, version: Option<&str>, shape_hash:
 
 /// Eight hexadecimal digits over a tool's name and the names of its parameters.
 pub fn shape_hash(name: &str, input_schema: &Value) -> String {
-    let mut properties: Vec<&str> = input_schema["properties"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(k, _)| k.as_str())
-        .collect();
-    let mut required: Vec<&str> = input_schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    properties.sort_unstable();
-    required.sort_unstable();
-    let shape = json!({"properties": properties, "required": required});
-    digits(&format!("{name}\n{shape}"), 8)
+    let field = |key: &str| input_schema.get(key).unwrap_or(&Value::Null);
+    let properties = field("properties").as_object().into_iter().flatten();
+    let required = field("required").as_array().into_iter().flatten();
+    let mut text = format!("{name}\n{{\"properties\":");
+    write_sorted(properties.map(|(name, _)| name.as_str()), &mut text);
+    text.push_str(",\"required\":");
+    write_sorted(required.filter_map(Value::as_str), &mut text);
+    text.push('}');
+    digits(&text, 8)
+}
+
+/// A JSON list of the names in order.
+fn write_sorted<'a>(names: impl Iterator<Item = &'a str>, text: &mut String) {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    text.push('[');
+    for (index, name) in names.iter().enumerate() {
+        text.push_str(if index == 0 { "\"" } else { "\",\"" });
+        if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            text.push_str(name);
+        } else {
+            let escaped = Value::from(*name).to_string();
+            text.push_str(escaped.get(1..escaped.len().saturating_sub(1)).unwrap_or_default());
+        }
+    }
+    text.push_str(if names.is_empty() { "]" } else { "\"]" });
 }
 
 /// `mcp__upstream__name` with every other character replaced by `_`; over-long names end in a hash.
@@ -110,6 +120,7 @@ mod tests {
     use super::*;
     use model::{ItemKind, UpstreamName};
     use proptest::prelude::*;
+    use serde_json::json;
 
     fn key(upstream: &str, name: &str) -> ItemKey {
         let upstream = UpstreamName::from_string(upstream);
@@ -138,6 +149,26 @@ mod tests {
         check("mcp__only", None);
         check("nope", None);
         check("mcp____x", None);
+    }
+
+    /// Written by hand for speed; the general writer says the same.
+    #[test]
+    fn a_shape_hash_is_over_names_in_order() {
+        let check = |properties: &[&str], required: &[&str]| {
+            let fields: serde_json::Map<String, Value> =
+                properties.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+            let sorted = |names: &[&str]| {
+                let mut names = names.to_vec();
+                names.sort_unstable();
+                json!(names)
+            };
+            let shape = json!({"properties": sorted(properties), "required": sorted(required)});
+            let schema = json!({"properties": fields, "required": required});
+            assert_eq!(shape_hash("f", &schema), digits(&format!("f\n{shape}"), 8), "{shape}");
+        };
+        check(&["b", "a_1"], &["b"]);
+        check(&["\"", "é", "a\nb"], &["\"", ""]);
+        check(&[], &[]);
     }
 
     #[test]

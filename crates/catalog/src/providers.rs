@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::cards::{self, Form};
 use crate::entry::Entry;
-use crate::{cards, names};
+use crate::names;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
@@ -55,9 +56,9 @@ pub fn render(provider: Provider, entries: &[Arc<Entry>]) -> Vec<Value> {
 }
 
 fn tool(provider: Provider, entry: &Entry) -> Value {
-    let (name, card) = (names::provider_name(entry), entry.card());
+    let (name, card) = (names::provider_name(entry), entry.card(Form::Full));
     // The signature goes with the words: the sentinel schema shows no parameters.
-    let description = cards::line(card);
+    let description = cards::line(&card);
     match provider {
         Provider::Anthropic => {
             json!({"name": name, "description": description, "input_schema": {"type": "object"}})

@@ -171,7 +171,7 @@ fn hold(
     for (key, entry) in entries {
         if let Some(finding) = held.remove(key) {
             findings.push(finding.clone());
-            entry.hold(finding);
+            entry.hold(Some(finding));
         }
     }
 }
@@ -187,7 +187,8 @@ fn read_all(
     for definition in list {
         let Some(name) = definition.get(id).and_then(Value::as_str) else { continue };
         let item = item(upstream, kind, name, &definition);
-        entries.entry(item.key.clone()).or_insert_with(|| Entry::new(item, &definition, protocol));
+        let entry = |item| Entry::new(item, &definition, (&definition).into(), protocol);
+        entries.entry(item.key.clone()).or_insert_with(|| entry(item));
     }
     entries
 }
@@ -221,7 +222,8 @@ fn item(upstream: &UpstreamName, kind: ItemKind, name: &str, definition: &Value)
 
 /// Something an upstream may have without listing it.
 fn unlisted(upstream: &UpstreamName, kind: ItemKind, name: &str) -> Entry {
-    Entry::new(item(upstream, kind, name, &Value::Null), &Value::Null, "mcp")
+    let nothing = &Value::Null;
+    Entry::new(item(upstream, kind, name, nothing), nothing, nothing.into(), "mcp")
 }
 
 fn name(

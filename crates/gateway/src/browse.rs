@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use catalog::{Browse, Catalogue, Entry as Tool, Look, Offering, Query};
 use context::{Cleared, Redactor, refuse, say};
-use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method, Packed};
+use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method, Packed, Timestamp};
 use policy::{Action, Facts, Rules};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::gateway::Gateway;
 use crate::meaning::Heard;
@@ -30,17 +30,22 @@ impl Gateway {
         let uses = self.uses(caller).await;
         let Heard { meaning, note } = self.hear(query).await;
         let catalogue = self.catalogue();
-        let allowed = |tool: &Tool| visible(self, caller, tool);
+        let seen = self.seen(&catalogue, caller);
+        let stale = self.offers.stale();
         let used = |tool: &Tool| uses.get(&tool.item.key.to_string()).copied().unwrap_or_default();
         let look = Look {
             uses: self.settings.search.feedback.then_some(&used as &dyn Fn(&Tool) -> u32),
             meaning: meaning.as_ref().map(|(meant, vector)| (meant.as_ref(), vector.as_slice())),
-            ..Look::new(top_k.unwrap_or_else(|| self.cards_unasked()), &allowed)
+            known: Some(seen.as_deref().unwrap_or(catalogue.usable())),
+            note: note.as_deref(),
+            stale: Some(&stale),
+            // Never asked: all is known.
+            ..Look::new(top_k.unwrap_or_else(|| self.cards_unasked()), &|_| false)
         };
         match catalogue.browse_as(query, &look) {
             Ok(found) => {
                 let found = self.arranged(&catalogue, caller, run_id, found);
-                tell(&Browse { note, ..found }, &self.settings.redactor)
+                tell(&found, &self.settings.redactor)
             }
             Err(fault) => self.refuse(&fault),
         }
@@ -54,7 +59,8 @@ impl Gateway {
         query: Option<&str>,
         top_k: Option<usize>,
     ) -> Cleared {
-        let allowed = |entry: &Tool| visible(self, caller, entry);
+        let rules = self.rules();
+        let allowed = self.viewing(&rules, caller);
         let top_k = top_k.unwrap_or_else(|| self.cards_unasked());
         let Offering { text, structured } = self.catalogue().offering(kind, query, top_k, &allowed);
         say(text, Some(structured), &self.settings.redactor)
@@ -136,7 +142,8 @@ impl Gateway {
         let catalogue = self.catalogue();
         let key = memory::key(caller, run_id).filter(|_| self.settings.cache_stable);
         if let (Some(key), Some(tool)) = (key, catalogue.resolve(tool_id)) {
-            let (card, generation) = (tool.card().clone(), catalogue.generation());
+            let (card, generation) =
+                (tool.card(catalog::cards::Form::Full), catalogue.generation());
             self.memory.with(key, |seen| seen.note(card, generation));
         }
     }
@@ -177,30 +184,39 @@ pub(crate) fn may(
     caller: &Caller,
     (tool, args): (&Tool, &Value),
 ) -> bool {
+    let no_params = Map::new();
+    let now = gateway.clock.now();
+    facts(caller, tool, (args, &no_params), now, |facts| policy::may(rules, action, facts))
+}
+
+/// What policy is told of somebody who would do nothing that reaches an upstream.
+pub(crate) fn facts<T>(
+    caller: &Caller,
+    tool: &Tool,
+    (args, params): (&Value, &Map<String, Value>),
+    at: Timestamp,
+    judge: impl FnOnce(&Facts<'_>) -> T,
+) -> T {
     let (call_id, decision_id) = (CallId::from_string(""), DecisionId::from_string(""));
     let method = match tool.item.kind {
         ItemKind::Resource => Method::ReadResource,
         ItemKind::Prompt => Method::GetPrompt,
         ItemKind::Tool | ItemKind::Skill | ItemKind::Internal => Method::CallTool,
     };
-    policy::may(
-        rules,
-        action,
-        &Facts {
-            call_id: &call_id,
-            decision_id: &decision_id,
-            caller,
-            method: &method,
-            item: &tool.item,
-            capability: tool.capability.as_ref(),
-            args,
-            written: None,
-            params: &serde_json::Map::new(),
-            intent: None,
-            spent: None,
-            at: gateway.clock.now(),
-        },
-    )
+    judge(&Facts {
+        call_id: &call_id,
+        decision_id: &decision_id,
+        caller,
+        method: &method,
+        item: &tool.item,
+        capability: tool.capability.as_ref(),
+        args,
+        written: None,
+        params,
+        intent: None,
+        spent: None,
+        at,
+    })
 }
 
 fn tell(found: &Browse, redactor: &Redactor) -> Cleared {

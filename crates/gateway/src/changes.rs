@@ -120,9 +120,11 @@ impl Gateway {
         let shelf = catalogue.shelf();
         let lists = [shelf.prompts(), shelf.resources(), shelf.templates(), catalogue.entries()];
         let mut seen = BTreeSet::new();
+        let rules = self.rules();
+        let sees = self.viewing(&rules, caller);
         for entry in lists.into_iter().flatten() {
             let upstream = &entry.item.key.upstream;
-            if !seen.contains(upstream) && visible(self, caller, entry) {
+            if !seen.contains(upstream) && sees(entry) {
                 seen.insert(upstream.clone());
             }
         }

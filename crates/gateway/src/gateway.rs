@@ -25,6 +25,7 @@ use crate::refresh::Offers;
 use crate::runs::Runs;
 use crate::sessions::Kept;
 use crate::settings::Settings;
+use crate::sights::Sights;
 use crate::tasks::Tasks;
 
 /// What a gate is made of.
@@ -67,6 +68,7 @@ pub struct Gateway {
     pub(crate) current: RwLock<Current>,
     pub(crate) offers: Offers,
     pub(crate) prepared: Prepared,
+    pub(crate) sights: Sights,
     pub(crate) memory: Memory,
     pub(crate) changes: Changes,
     pub(crate) tasks: Tasks,
@@ -105,6 +107,7 @@ impl Gateway {
             current: RwLock::new(Current { catalogue: Arc::new(empty), choice }),
             offers: Offers::default(),
             prepared: Prepared::default(),
+            sights: Sights::default(),
             memory: Memory::default(),
             changes,
             tasks: Tasks::default(),

@@ -23,6 +23,7 @@ pub mod rounds;
 pub mod runs;
 pub mod sessions;
 pub mod settings;
+mod sights;
 mod spans;
 mod tasks;
 mod tend;

@@ -1,6 +1,6 @@
 //! What the lists of a client show: prepared once, then handed out as text.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use model::{Caller, Code, Fault, Generation, Listed, Timestamp};
 use policy::Rules;
 use serde_json::{Map, Value, json};
 
-use crate::browse::visible;
 use crate::gateway::Gateway;
+use crate::sights::Viewer;
 
 /// Items of one page. Larger than most catalogues: not every client asks for a second page.
 pub const PAGE_ITEMS: usize = 2_000;
@@ -41,7 +41,7 @@ impl Page {
 /// Lists that were asked for lately.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
-    lists: RwLock<BTreeMap<(Listed, String), List>>,
+    lists: RwLock<HashMap<(Listed, Viewer), List>>,
 }
 
 #[derive(Clone, Debug)]
@@ -120,8 +120,7 @@ impl Gateway {
         what: Listed,
     ) -> Arc<Cleared<Vec<String>>> {
         let (now, generation, rules) = (self.clock.now(), catalogue.generation(), self.rules());
-        let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
-        let key = (what, format!("{tenant}/{}", caller.principal));
+        let key = (what, Viewer::from(caller));
         let known = self.prepared.lists.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = known
             .get(&key)
@@ -145,7 +144,8 @@ impl Gateway {
     }
 
     fn raw_items(&self, catalogue: &Catalogue, caller: &Caller, what: Listed) -> Vec<Value> {
-        let allowed = |entry: &Entry| visible(self, caller, entry);
+        let rules = self.rules();
+        let allowed = self.viewing(&rules, caller);
         let shelf = catalogue.shelf();
         let entries = match what {
             Listed::Tools => return menu(self.shown(), catalogue, &allowed),

@@ -83,6 +83,9 @@ impl Meaning {
 
     /// Gets a vector for every tool that has none yet.
     pub async fn learn(&self, catalogue: &Catalogue) {
+        if matches!(self.from, Meanings::BuiltIn | Meanings::Missing(_)) {
+            return;
+        }
         let _one_at_a_time = self.learning.lock().await;
         let texts = catalogue.texts();
         let known = match &self.from {

@@ -1,9 +1,8 @@
 //! What upstreams offer, as last heard, and the catalogue made of it: swapped whole, while calls
 //! under way keep the one they began with.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use catalog::drift::DRIFT_RULE;
@@ -51,18 +50,23 @@ pub enum State {
 #[derive(Debug, Default)]
 pub(crate) struct Offers {
     known: Mutex<Known>,
-    /// Some of what is shown is from before; to be read without waiting.
-    stale: AtomicBool,
+    /// Whose tools are shown as they were listed before; to be read without waiting.
+    stale: RwLock<Arc<BTreeSet<UpstreamName>>>,
 }
 
 impl Offers {
     pub(crate) fn is_stale(&self) -> bool {
-        self.stale.load(Ordering::Acquire)
+        !self.stale().is_empty()
+    }
+
+    pub(crate) fn stale(&self) -> Arc<BTreeSet<UpstreamName>> {
+        Arc::clone(&self.stale.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn mark(&self, known: &Known) {
-        let stale = known.offers.values().any(|heard| heard.stale);
-        self.stale.store(stale, Ordering::Release);
+        let stale = known.offers.iter().filter(|(_, heard)| heard.stale);
+        let stale = stale.map(|(name, _)| name.clone()).collect();
+        *self.stale.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stale);
     }
 }
 

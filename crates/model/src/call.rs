@@ -27,6 +27,24 @@ pub struct Lineage {
     /// The server behind the tool, as it introduced itself; absent where nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerLineage>,
+    /// What a manifest says of the prompt that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptLineage>,
+}
+
+/// Which version of a prompt a manifest declares, and by what it was evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptLineage {
+    pub version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eval_ref: Option<String>,
+}
+
+/// Permissions a call needs, and those among them that the caller holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scopes {
+    pub requested: Vec<String>,
+    pub granted: Vec<String>,
 }
 
 /// Who an upstream says it is. Told, not proven.
@@ -36,13 +54,6 @@ pub struct ServerLineage {
     pub version: String,
     pub protocol_version: String,
     pub capabilities_hash: String,
-}
-
-/// What a capability asks of its callers, and what of it this one held.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scopes {
-    pub requested: Vec<String>,
-    pub granted: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,9 +96,10 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<Grant>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scopes: Option<Scopes>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<ApprovalMode>,
+    /// What the capability asked of the caller's grants; absent where it asks for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Scopes>,
     /// What the caller says it is about. A claim, for policies that want one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,

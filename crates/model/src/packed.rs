@@ -1,29 +1,85 @@
 //! JSON kept as text: a fraction of the size of a value, for what is many and seldom read.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use crate::canonical;
 
 /// Reads and writes like the value it holds. Two are equal when their texts are, key order included.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packed(Box<str>);
+///
+/// Clones share the text, and so do an object and the fields it was packed with.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    text: Arc<str>,
+    start: usize,
+    end: usize,
+}
 
 impl Packed {
+    /// An object, and those of its fields as parts of it.
+    pub fn with_parts<const N: usize>(
+        fields: &Map<String, Value>,
+        keys: [&str; N],
+    ) -> (Self, [Option<Self>; N]) {
+        let mut out = Vec::with_capacity(1024);
+        let mut places = [None; N];
+        out.push(b'{');
+        for (number, (key, value)) in fields.iter().enumerate() {
+            if number > 0 {
+                out.push(b',');
+            }
+            canonical::string(key, &mut out);
+            out.push(b':');
+            let start = out.len();
+            canonical::write_as_ordered(value, &mut out);
+            let wanted = keys.iter().zip(&mut places).find(|(wanted, _)| *wanted == key);
+            if let Some((_, place)) = wanted {
+                *place = Some((start, out.len()));
+            }
+        }
+        out.push(b'}');
+        let whole = Self::of(out);
+        let part = |place: Option<(usize, usize)>| {
+            place.map(|(start, end)| Self { text: Arc::clone(&whole.text), start, end })
+        };
+        let parts = places.map(part);
+        (whole, parts)
+    }
+
     /// The value itself, read anew each time.
     pub fn value(&self) -> Value {
         // INVARIANT: only ever written from a value.
-        serde_json::from_str(&self.0).unwrap_or_default()
+        serde_json::from_str(self.as_str()).unwrap_or_default()
     }
 
     /// As compact JSON.
     pub fn as_str(&self) -> &str {
-        &self.0
+        // INVARIANT: a part begins and ends where a value does.
+        self.text.get(self.start..self.end).unwrap_or_default()
+    }
+
+    fn of(written: Vec<u8>) -> Self {
+        // INVARIANT: JSON is written as UTF-8.
+        let text: Arc<str> = String::from_utf8(written).unwrap_or_default().into();
+        Self { start: 0, end: text.len(), text }
     }
 }
 
+impl PartialEq for Packed {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Packed {}
+
 impl From<&Value> for Packed {
     fn from(value: &Value) -> Self {
-        // INVARIANT: every map has string keys, so a value always has a JSON form.
-        Self(serde_json::to_string(value).unwrap_or_default().into())
+        let mut out = Vec::new();
+        canonical::write_as_ordered(value, &mut out);
+        Self::of(out)
     }
 }
 
@@ -53,5 +109,18 @@ mod tests {
             assert_eq!(serde_json::to_value(&packed).unwrap(), value);
             assert_eq!(serde_json::from_value::<Packed>(value).unwrap(), packed);
         }
+    }
+
+    #[test]
+    fn parts_of_an_object_are_what_its_fields_are_alone() {
+        let value = json!({"n\"": "é", "in": {"a": [1, "}"]}, "out": null});
+        let fields = value.as_object().unwrap();
+        let (whole, [inner, outer, absent]) = Packed::with_parts(fields, ["in", "out", "x"]);
+        assert_eq!(whole, Packed::from(&value));
+        assert_eq!(inner, Some(Packed::from(&value["in"])));
+        assert_eq!(outer, Some(Packed::from(&json!(null))));
+        assert_eq!(absent, None);
+        let (empty, _) = Packed::with_parts(&Map::new(), []);
+        assert_eq!(empty.as_str(), "{}");
     }
 }

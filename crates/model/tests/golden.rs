@@ -66,8 +66,8 @@ fn call() -> Call {
         evidence_refs: Vec::new(),
         roles: Vec::new(),
         grants: Vec::new(),
-        scopes: None,
         ceiling: None,
+        scopes: None,
         intent: None,
         mode_effective: Some(ApprovalMode::Destructive),
         policy_decision_id: Some(DecisionId::from_string("dec_1")),
@@ -83,6 +83,7 @@ fn call() -> Call {
             policy_hash: "e".repeat(64),
             gateway_version: "0.1.0".to_owned(),
             server: None,
+            prompt: None,
         },
     }
 }

@@ -117,6 +117,10 @@ fn rule(rules: &Rules, action: &str, facts: &Facts<'_>) -> Ruling {
 }
 
 impl Ruling {
+    pub(crate) const fn is_allowed(&self) -> bool {
+        self.allowed
+    }
+
     fn denied(reason: String) -> Self {
         Self {
             allowed: false,

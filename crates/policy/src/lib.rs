@@ -11,9 +11,11 @@ pub mod permit;
 pub mod question;
 pub mod rules;
 pub mod schema;
+pub mod sight;
 
 pub use decide::{Action, Verdict, Way, decide, may, may_list};
 pub use facts::{Facts, Spent};
 pub use permit::Permit;
 pub use question::{Question, freeze};
 pub use rules::{PolicyError, Rules};
+pub use sight::{Looks, Sight};

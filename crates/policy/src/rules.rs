@@ -9,6 +9,7 @@ use cedar_policy::{
 use model::{ApprovalMode, canonical};
 
 use crate::decide::Ruling;
+use crate::sight::Looks;
 
 /// Everything an upstream offers may be called. The default of profile `dev`.
 const PERMIT_ALL: &str = r#"@id("dev-permit-all")
@@ -49,6 +50,7 @@ pub struct Rules {
     notes: HashMap<PolicyId, Notes>,
     /// The answer to every request, where no policy looks at who asks for what.
     for_all: Option<Ruling>,
+    looks: Looks,
 }
 
 /// What the annotations of a policy say.
@@ -98,7 +100,8 @@ impl Rules {
         let hash = canonical::hash_bytes(text.as_bytes());
         let notes = policies.policies().map(|policy| (policy.id().clone(), noted(policy)));
         let notes = notes.collect();
-        let mut rules = Self { policies, hash, text: text.to_owned(), notes, for_all: None };
+        let looks = Looks::of(policies.policies());
+        let mut rules = Self { policies, hash, text: text.to_owned(), notes, for_all: None, looks };
         if rules.policies.policies().all(is_indifferent) {
             rules.for_all = Some(Ruling::for_all(&rules));
         }
@@ -112,6 +115,16 @@ impl Rules {
     /// Whether no policy looks at who asks for what.
     pub fn is_indifferent(&self) -> bool {
         self.for_all.is_some()
+    }
+
+    /// Whether no policy looks at who asks for what, and whatever is asked is permitted.
+    pub fn permits_all(&self) -> bool {
+        self.for_all.as_ref().is_some_and(Ruling::is_allowed)
+    }
+
+    /// What of a request to list they may look at.
+    pub const fn looks(&self) -> Looks {
+        self.looks
     }
 
     /// How many policies there are.

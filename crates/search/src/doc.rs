@@ -85,6 +85,9 @@ impl Field {
 
 /// The first characters of a text.
 pub(crate) fn head(text: &str, chars_max: usize) -> &str {
+    if text.len() <= chars_max {
+        return text;
+    }
     let end = text.char_indices().nth(chars_max).map(|(at, _)| at);
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::doc::Doc;
 use crate::embed::{Needle, Vectors};
+use crate::keyed::Keyed;
 use crate::limits;
 use crate::names::Names;
 use crate::part::{Label, Part, Posting};
@@ -33,7 +34,7 @@ pub(crate) struct Inner {
     parts: Vec<(usize, Arc<Part>)>,
     count: usize,
     /// Folded words, each with its run in `postings`.
-    terms: HashMap<Arc<str>, (usize, usize)>,
+    terms: Terms,
     postings: Vec<Posting>,
     pub(crate) table: Arc<Table>,
     pub(crate) names: Names,
@@ -166,10 +167,13 @@ pub(crate) fn find(postings: &[Posting], doc: u32) -> Option<&Posting> {
     postings.get(at)
 }
 
-type Terms = HashMap<Arc<str>, (usize, usize)>;
+/// A word's postings in one part, with the number of the part's first document.
+type Run<'p> = (u32, &'p [Posting]);
+
+type Terms = HashMap<Arc<str>, (usize, usize), Keyed>;
 
 fn merge(parts: &[(usize, Arc<Part>)]) -> (Terms, Vec<Posting>) {
-    let mut holders: HashMap<&Arc<str>, Vec<(u32, &[Posting])>> = HashMap::new();
+    let mut holders: HashMap<&Arc<str>, Vec<Run<'_>>, Keyed> = HashMap::default();
     let mut count = 0;
     for (first, part) in parts {
         for (stem, postings) in part.terms() {
@@ -177,7 +181,8 @@ fn merge(parts: &[(usize, Arc<Part>)]) -> (Terms, Vec<Posting>) {
             holders.entry(stem).or_default().push((number(*first), postings));
         }
     }
-    let (mut terms, mut all) = (HashMap::with_capacity(holders.len()), Vec::with_capacity(count));
+    let mut terms = Terms::with_capacity_and_hasher(holders.len(), Keyed::default());
+    let mut all = Vec::with_capacity(count);
     #[expect(clippy::iter_over_hash_type, reason = "where a run lies in memory reaches nobody")]
     for (stem, runs) in holders {
         let start = all.len();

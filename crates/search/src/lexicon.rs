@@ -1,16 +1,25 @@
 //! Words as they were met and what they fold to, shared by the parts that are read in one go.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::keyed::Keyed;
 use crate::rank::at;
-use crate::words::{is_filler, stem};
+use crate::table::Table;
+use crate::words::{each_word, is_filler, stem};
 
 /// Folding a word costs more than looking it up; upstreams speak mostly the same words.
 #[derive(Debug, Default)]
 pub struct Lexicon {
-    surfaces: HashMap<Box<str>, Surface>,
-    terms: HashMap<Arc<str>, u32>,
+    table: Arc<Table>,
+    /// Letters and digits in a row, as written, by their number.
+    runs: HashMap<Box<str>, usize, Keyed>,
+    /// Per run: where its words and its rows end; they begin where the former run's end.
+    ends: Vec<(usize, usize)>,
+    words: Vec<Surface>,
+    rows: Vec<u32>,
+    terms: HashMap<Arc<str>, u32, Keyed>,
     stems: Vec<Arc<str>>,
     /// Per term: its posting list in the part at hand.
     lists: Vec<u32>,
@@ -27,13 +36,46 @@ pub(crate) struct Surface {
 const NOWHERE: u32 = u32::MAX;
 
 impl Lexicon {
-    pub(crate) fn surface(&mut self, word: &str) -> Surface {
-        if let Some(known) = self.surfaces.get(word) {
+    /// With the table that meanings come from.
+    pub fn new(table: Arc<Table>) -> Self {
+        Self { table, ..Self::default() }
+    }
+
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// The number of letters and digits in a row.
+    pub(crate) fn run(&mut self, run: &str) -> usize {
+        if let Some(known) = self.runs.get(run) {
             return *known;
         }
-        let surface = Surface { term: self.term(&stem(word)), is_filler: is_filler(word) };
-        self.surfaces.insert(word.into(), surface);
-        surface
+        let mut words = std::mem::take(&mut self.words);
+        each_word(run, &mut |word| words.push(self.surface(word)));
+        self.words = words;
+        if run.is_ascii() {
+            self.rows.extend(self.table.vocabulary.rows(run));
+        }
+        let number = self.ends.len();
+        self.ends.push((self.words.len(), self.rows.len()));
+        self.runs.insert(run.into(), number);
+        number
+    }
+
+    /// Where the words of a run are.
+    pub(crate) fn words_of(&self, run: usize) -> Range<usize> {
+        let (start, end) = self.bounds(run);
+        start.0..end.0
+    }
+
+    pub(crate) fn word(&self, number: usize) -> Option<Surface> {
+        self.words.get(number).copied()
+    }
+
+    /// The rows of the table that a run of plain letters is made of.
+    pub(crate) fn rows_of(&self, run: usize) -> &[u32] {
+        let (start, end) = self.bounds(run);
+        self.rows.get(start.1..end.1).unwrap_or_default()
     }
 
     pub(crate) fn stem(&self, term: u32) -> Option<Arc<str>> {
@@ -56,6 +98,15 @@ impl Lexicon {
                 *list = NOWHERE;
             }
         }
+    }
+
+    fn surface(&mut self, word: &str) -> Surface {
+        Surface { term: self.term(&stem(word)), is_filler: is_filler(word) }
+    }
+
+    fn bounds(&self, run: usize) -> ((usize, usize), (usize, usize)) {
+        let end = |number: usize| self.ends.get(number).copied();
+        (run.checked_sub(1).and_then(end).unwrap_or_default(), end(run).unwrap_or_default())
     }
 
     fn term(&mut self, stem: &str) -> u32 {

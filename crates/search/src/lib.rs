@@ -9,6 +9,7 @@ mod embed;
 mod explain;
 mod glossary;
 mod index;
+mod keyed;
 mod lexicon;
 mod limits;
 mod log;

@@ -15,7 +15,7 @@ const WIDTH: f32 = 0.12;
 
 /// The likeness of every document to a vector from elsewhere; nothing where the index has no
 /// meanings of that length, or they tell nothing apart.
-pub(crate) fn from_outside(index: &Index, sight: &Sight, vector: &[f32]) -> Option<Vec<f32>> {
+pub(crate) fn from_outside(index: &Index, sight: &Sight<'_>, vector: &[f32]) -> Option<Vec<f32>> {
     let outside = index.outside.as_ref().filter(|outside| outside.dims() == vector.len())?;
     if vector.iter().any(|x| !x.is_finite()) {
         return None;
@@ -32,7 +32,7 @@ pub(crate) fn from_outside(index: &Index, sight: &Sight, vector: &[f32]) -> Opti
     Some(cosines)
 }
 
-fn spread(values: &[f32], sight: &Sight) -> (f32, f32) {
+fn spread(values: &[f32], sight: &Sight<'_>) -> (f32, f32) {
     let seen = || values.iter().zip(sight.all()).filter(|(_, seen)| **seen).map(|(x, _)| *x);
     let count = real(sight.count.max(1));
     let mean = seen().fold(0.0, |sum, x| sum + x) / count;

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
-use crate::doc::{Doc, FIELDS, head};
-use crate::embed::{Vectors, embed};
+use crate::doc::{Doc, FIELDS, Field, head};
+use crate::embed::{Vectors, unit};
 use crate::lexicon::Lexicon;
 use crate::limits;
 use crate::names::{Name, names_of};
 use crate::rank::at;
 use crate::table::Table;
-use crate::words::{each_word, lower_parts, spaced};
+use crate::words::{lower_parts, spaced};
 
 /// Documents read once, to be put into an index together with others.
 #[derive(Debug)]
@@ -32,13 +32,22 @@ pub struct Part {
 pub(crate) struct Label {
     pub(crate) name: Box<str>,
     pub(crate) namespace: Box<str>,
-    pub(crate) params: Box<[Box<str>]>,
+    /// One after another, with a mark between that no name should have.
+    params: Box<str>,
     /// Different words of the name.
     pub(crate) name_words: f32,
 }
 
+impl Label {
+    pub(crate) fn params(&self) -> impl Iterator<Item = &str> {
+        self.params.split(PARAM_END).filter(|param| !param.is_empty())
+    }
+}
+
+const PARAM_END: &str = "\u{1f}";
+
 /// One word in one document.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Posting {
     pub(crate) doc: u32,
     earned: u16,
@@ -59,21 +68,22 @@ const EARNED_STEPS: f32 = 65_535.0;
 
 impl Part {
     pub fn build(docs: &[Doc<'_>]) -> Self {
-        Self::build_with(&mut Lexicon::default(), docs)
+        Self::build_with(&mut Lexicon::new(Table::builtin()), docs)
     }
 
     /// The same, with words that other parts had folded already.
     pub fn build_with(lexicon: &mut Lexicon, docs: &[Doc<'_>]) -> Self {
-        let table = Table::builtin();
+        let table = Arc::clone(lexicon.table());
         let mut vectors = Vectors::new(table.dims(), docs.len());
         let (mut shelf, mut names) = (Shelf::new(lexicon), Vec::new());
+        let mut labels = Vec::with_capacity(docs.len());
         for (number, doc) in (0_u32..).zip(docs) {
-            vectors.push(&meaning(&table, doc));
             shelf.put(number, doc);
+            vectors.push(&meaning(&table, doc, &shelf.described));
             names_of(number, doc, &mut names);
+            labels.push(label(&mut shelf, doc));
         }
         names.shrink_to_fit();
-        let labels = docs.iter().map(|doc| label(&mut shelf, doc)).collect();
         let (stems, postings) = shelf.flat();
         Self { labels, vectors, names, stems, postings }
     }
@@ -121,19 +131,28 @@ impl Posting {
 /// The inverted index of one part while it grows.
 struct Shelf<'l> {
     lexicon: &'l mut Lexicon,
-    /// Terms of the lexicon that stand here, in the order of `postings`.
+    /// Terms of the lexicon that stand here, by the number of their posting list.
     held: Vec<u32>,
-    postings: Vec<Vec<Posting>>,
+    /// In order of the documents, each with the number of its list.
+    postings: Vec<(u32, Posting)>,
     /// Per posting list: its place among the counts of the document at hand, which is only good if
     /// that list stands there.
     places: Vec<usize>,
     counts: Vec<(u32, [f32; FIELDS])>,
+    /// The rows of the description at hand.
+    described: Vec<u32>,
 }
 
 impl<'l> Shelf<'l> {
     fn new(lexicon: &'l mut Lexicon) -> Self {
-        let (held, postings, places) = (Vec::new(), Vec::new(), Vec::new());
-        Self { lexicon, held, postings, places, counts: Vec::new() }
+        Self {
+            lexicon,
+            held: Vec::new(),
+            postings: Vec::new(),
+            places: Vec::new(),
+            counts: Vec::new(),
+            described: Vec::new(),
+        }
     }
 
     fn put(&mut self, number: u32, doc: &Doc<'_>) {
@@ -141,21 +160,62 @@ impl<'l> Shelf<'l> {
         let mut lengths = [0; FIELDS];
         for (field, (texts, length)) in doc.fields().iter().zip(&mut lengths).enumerate() {
             for text in texts {
-                each_word(text, &mut |word| {
-                    let surface = self.lexicon.surface(word);
-                    if !surface.is_filler {
-                        *length += 1;
-                        self.count(surface.term, field);
-                    }
-                });
+                *length += match Field::ALL.get(field) {
+                    Some(Field::Description) => self.read_description(text, field),
+                    _ => self.read(text, field),
+                };
             }
         }
         for (list, counts) in &self.counts {
-            let posting = Posting::new(number, counts, &lengths);
-            if let Some(postings) = self.postings.get_mut(at(*list)) {
-                postings.push(posting);
+            self.postings.push((*list, Posting::new(number, counts, &lengths)));
+        }
+    }
+
+    /// Counts the words of a text; says how many it has, fillers apart.
+    fn read(&mut self, text: &str, field: usize) -> usize {
+        let runs = text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
+        runs.map(|run| self.read_run(run, field).0).sum()
+    }
+
+    /// The same, and notes what the text means as it goes: words are looked up once for both.
+    fn read_description(&mut self, text: &str, field: usize) -> usize {
+        let meant = head(text, limits::MEANING_CHARS_MAX);
+        let mut rows = std::mem::take(&mut self.described);
+        rows.clear();
+        // A text cut short may end within a word, and other letters are read otherwise.
+        let is_plain = text.is_ascii() && meant.len() == text.len();
+        let mut length = 0;
+        if is_plain {
+            for piece in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+                let run = piece.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+                if !run.is_empty() {
+                    let (words, number) = self.read_run(run, field);
+                    length += words;
+                    rows.extend_from_slice(self.lexicon.rows_of(number));
+                }
+                let mark = piece.get(run.len()..).unwrap_or_default();
+                rows.extend(self.lexicon.table().vocabulary.mark(mark));
+            }
+            rows.truncate(limits::TOKENS_MAX);
+        } else {
+            length = self.read(text, field);
+            rows.extend(self.lexicon.table().vocabulary.rows(meant));
+        }
+        self.described = rows;
+        length
+    }
+
+    fn read_run(&mut self, run: &str, field: usize) -> (usize, usize) {
+        let number = self.lexicon.run(run);
+        let mut length = 0;
+        for at in self.lexicon.words_of(number) {
+            let Some(word) = self.lexicon.word(at) else { continue };
+            if !word.is_filler {
+                length += 1;
+                self.count(word.term, field);
             }
         }
+        (length, number)
     }
 
     fn count(&mut self, term: u32, field: usize) {
@@ -172,51 +232,70 @@ impl<'l> Shelf<'l> {
     }
 
     fn list_of(&mut self, term: u32) -> u32 {
-        let next = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
+        let next = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
         let list = self.lexicon.list_of(term, next);
         if list == next {
             self.held.push(term);
-            self.postings.push(Vec::new());
             self.places.push(0);
         }
         list
     }
 
+    /// List by list; within each, documents stay in their order.
     fn flat(self) -> (Vec<(Arc<str>, usize)>, Vec<Posting>) {
-        let mut all = Vec::with_capacity(self.postings.iter().map(Vec::len).sum());
-        let mut stems = Vec::with_capacity(self.held.len());
-        for (term, postings) in self.held.iter().zip(self.postings) {
-            all.extend(postings);
-            stems.extend(self.lexicon.stem(*term).map(|stem| (stem, all.len())));
+        let mut ends = vec![0_usize; self.held.len()];
+        for (list, _) in &self.postings {
+            if let Some(count) = ends.get_mut(at(*list)) {
+                *count += 1;
+            }
         }
+        let mut total = 0;
+        // First where each list begins; filling it moves that to where it ends.
+        for end in &mut ends {
+            total += std::mem::replace(end, total);
+        }
+        let mut all = vec![Posting::default(); self.postings.len()];
+        for (list, posting) in self.postings {
+            let Some(next) = ends.get_mut(at(list)) else { continue };
+            if let Some(place) = all.get_mut(*next) {
+                *place = posting;
+            }
+            *next += 1;
+        }
+        let mut stems = Vec::with_capacity(self.held.len());
+        let ended = self.held.iter().zip(ends);
+        stems.extend(ended.filter_map(|(term, end)| Some((self.lexicon.stem(*term)?, end))));
         self.lexicon.forget_lists(&self.held);
         (stems, all)
     }
 }
 
-fn meaning(table: &Table, doc: &Doc<'_>) -> Vec<f32> {
+fn meaning(table: &Table, doc: &Doc<'_>, described: &[u32]) -> Vec<f32> {
     let (name, namespace) = (spaced(doc.name), spaced(doc.namespace));
     let params: String = doc.params.iter().map(|param| spaced(param) + " ").collect();
-    let texts = [
-        (name.as_str(), NAME_MEANS),
-        (doc.title.unwrap_or_default(), 1.0),
-        (&namespace, NAMESPACE_MEANS),
-        (head(doc.description, limits::MEANING_CHARS_MAX), 1.0),
-        (head(&params, limits::MEANING_PARAMS_CHARS_MAX), PARAMS_MEAN),
-    ];
-    embed(table, texts.into_iter())
+    let mut sum = vec![0.0; table.dims];
+    table.add(&name, NAME_MEANS, &mut sum);
+    table.add(doc.title.unwrap_or_default(), 1.0, &mut sum);
+    table.add(&namespace, NAMESPACE_MEANS, &mut sum);
+    table.add_rows(described, 1.0, &mut sum);
+    table.add(head(&params, limits::MEANING_PARAMS_CHARS_MAX), PARAMS_MEAN, &mut sum);
+    unit(sum)
 }
 
 fn label(shelf: &mut Shelf<'_>, doc: &Doc<'_>) -> Label {
-    let mut name_words: Vec<u32> =
-        lower_parts(doc.name).map(|word| shelf.lexicon.surface(&word).term).collect();
+    let mut name_words: Vec<u32> = Vec::new();
+    for part in lower_parts(doc.name) {
+        let run = shelf.lexicon.run(&part);
+        let words = shelf.lexicon.words_of(run).filter_map(|word| shelf.lexicon.word(word));
+        name_words.extend(words.map(|word| word.term));
+    }
     name_words.sort_unstable();
     name_words.dedup();
     Label {
         name_words: real(name_words.len()),
         name: doc.name.into(),
         namespace: doc.namespace.into(),
-        params: doc.params.iter().map(|param| Box::from(*param)).collect(),
+        params: doc.params.join(PARAM_END).into(),
     }
 }
 

@@ -69,7 +69,7 @@ pub(crate) struct Reading {
 /// What a filler weighs in the meaning of a sentence.
 const FILLER_MEANS: f32 = 0.4;
 
-pub(crate) fn read(index: &Index, sight: &Sight, query: &str) -> Reading {
+pub(crate) fn read(index: &Index, sight: &Sight<'_>, query: &str) -> Reading {
     let query = head(query, limits::QUERY_CHARS_MAX);
     let spoken: Vec<&str> =
         query.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()).collect();
@@ -98,7 +98,7 @@ pub(crate) fn read(index: &Index, sight: &Sight, query: &str) -> Reading {
 /// What listening needs to know.
 struct Ear<'i> {
     index: &'i Index,
-    sight: &'i Sight,
+    sight: &'i Sight<'i>,
     /// A long query says enough by itself.
     is_long: bool,
 }

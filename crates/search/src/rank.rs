@@ -18,6 +18,8 @@ pub struct Ask<'a> {
     pub top_k: usize,
     /// Documents the caller may see.
     pub allowed: &'a dyn Fn(usize) -> bool,
+    /// The same, one place a document, where it is known already; then nothing is asked.
+    pub known: Option<&'a [bool]>,
     /// How often this caller used a document; decides between scores that are nearly the same.
     pub uses: Option<&'a dyn Fn(usize) -> u32>,
     /// The query's vector, of the kind the index got with `with_meanings`.
@@ -26,7 +28,7 @@ pub struct Ask<'a> {
 
 impl<'a> Ask<'a> {
     pub fn new(query: &'a str, top_k: usize, allowed: &'a dyn Fn(usize) -> bool) -> Self {
-        Self { query, top_k, allowed, uses: None, meaning: None }
+        Self { query, top_k, allowed, known: None, uses: None, meaning: None }
     }
 }
 
@@ -88,7 +90,7 @@ pub(crate) struct Weighed {
 }
 
 pub(crate) fn weigh(index: &Index, ask: &Ask<'_>) -> Weighed {
-    let sight = Sight::new(index, ask.allowed);
+    let sight = Sight::new(index, ask);
     let reading = read(index, &sight, ask.query);
     let count = LEADING.max(ask.top_k);
     let scores = score(index, &sight, ask, &reading, count);

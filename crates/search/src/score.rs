@@ -50,7 +50,7 @@ const NAMESPACE_SAID: f32 = 0.03;
 /// With the meaning the query brings, else by the built-in table; `count` documents are wanted.
 pub(crate) fn score(
     index: &Index,
-    sight: &Sight,
+    sight: &Sight<'_>,
     ask: &Ask<'_>,
     reading: &Reading,
     count: usize,
@@ -71,7 +71,12 @@ impl Scores {
     /// Most documents have too few of the query's words to be among them whatever they mean, and
     /// their meaning is not looked at. How many that are is known early: the documents with the
     /// most words are looked at first.
-    pub(crate) fn leading(&self, index: &Index, sight: &Sight, count: usize) -> Vec<(f32, u32)> {
+    pub(crate) fn leading(
+        &self,
+        index: &Index,
+        sight: &Sight<'_>,
+        count: usize,
+    ) -> Vec<(f32, u32)> {
         let mut early = Best::new(count);
         for doc in &self.earned.leading {
             self.offer(*doc, self.meaning(index, *doc), &mut early);
@@ -112,7 +117,7 @@ impl Scores {
         first: usize,
         rows: impl Iterator<Item = R>,
         meaning: impl Fn(R) -> f32,
-        sight: &Sight,
+        sight: &Sight<'_>,
         best: &mut Best,
     ) {
         let earned = self.earned.all.iter().zip(sight.all()).enumerate().skip(first);

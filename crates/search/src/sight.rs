@@ -1,17 +1,24 @@
 //! What the caller may see, and how rare a word is among just that.
 
+use std::borrow::Cow;
+
 use crate::index::Index;
 use crate::log::ln;
 use crate::part::Posting;
+use crate::rank::Ask;
 
-pub(crate) struct Sight {
-    visible: Vec<bool>,
+pub(crate) struct Sight<'a> {
+    visible: Cow<'a, [bool]>,
     pub(crate) count: usize,
 }
 
-impl Sight {
-    pub(crate) fn new(index: &Index, allowed: &dyn Fn(usize) -> bool) -> Self {
-        let visible: Vec<bool> = (0..index.len()).map(allowed).collect();
+impl<'a> Sight<'a> {
+    pub(crate) fn new(index: &Index, ask: &Ask<'a>) -> Self {
+        let known = ask.known.filter(|known| known.len() == index.len());
+        let visible = known.map_or_else(
+            || (0..index.len()).map(ask.allowed).collect::<Vec<bool>>().into(),
+            Cow::Borrowed,
+        );
         let count = visible.iter().filter(|seen| **seen).count();
         Self { visible, count }
     }

@@ -80,8 +80,12 @@ impl Table {
 
     /// Adds a text's tokens to a sum, each `weight` times.
     pub(crate) fn add(&self, text: &str, weight: f32, sum: &mut [f32]) {
-        for row in self.vocabulary.rows(text) {
-            let Some((cells, worth)) = self.row(row) else { continue };
+        self.add_rows(&self.vocabulary.rows(text), weight, sum);
+    }
+
+    pub(crate) fn add_rows(&self, rows: &[u32], weight: f32, sum: &mut [f32]) {
+        for row in rows {
+            let Some((cells, worth)) = self.row(*row) else { continue };
             let worth = worth * weight;
             for (total, cell) in sum.iter_mut().zip(cells) {
                 *total += worth * f32::from(*cell);

@@ -58,7 +58,7 @@ impl Index {
 
 fn only(what: &str, one: &Label, other: &Label) -> Option<String> {
     const NAMED_MAX: usize = 4;
-    let names = one.params.iter().filter(|param| !other.params.contains(param));
+    let names = one.params().filter(|param| !other.params().any(|other| other == *param));
     let names: Vec<String> = names.take(NAMED_MAX).map(|name| format!("`{name}`")).collect();
     (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
 }

@@ -81,6 +81,12 @@ impl Vocabulary {
         rows
     }
 
+    /// What stands between the words of a plain text: a mark counts, white space does not.
+    pub(crate) fn mark(&self, mark: &str) -> Option<u32> {
+        let counts = mark.len() == 1 && mark.bytes().all(|byte| byte.is_ascii_punctuation());
+        counts.then(|| self.starts.get(mark).copied().or(self.unknown)).flatten()
+    }
+
     /// The same as `rows_of_any`, without a copy of words in lower case.
     fn rows_of_ascii(&self, text: &str) -> Vec<u32> {
         let mut rows = Vec::with_capacity(text.len() / 4);

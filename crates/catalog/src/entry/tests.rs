@@ -7,7 +7,7 @@ use serde_json::json;
 
 fn entry(definition: &Value) -> Entry {
     let item = item_from_mcp_tool(&UpstreamName::from_string("pay"), None, definition).unwrap();
-    Entry::new(item, definition, "mcp")
+    Entry::new(item, definition, definition.into(), "mcp")
 }
 
 fn refund() -> Entry {

@@ -1,6 +1,6 @@
 //! A caller's own use decides between equals; explanations and near-duplicates reach the reader.
 
-use model::{Generation, UpstreamName};
+use model::Generation;
 use serde_json::json;
 
 use super::*;
@@ -139,4 +139,25 @@ fn meanings_of_another_generation_are_not_used() {
     let strange = Look { meaning: Some((&meant, &[0.0, 1.0])), ..plain };
     assert_eq!(one.find("text", &strange), one.find("text", &plain));
     assert_ne!(other.find("text", &strange), other.find("text", &plain));
+}
+
+/// The reader is told once an answer, in a few tokens, and of nobody whose tools are not in it.
+#[test]
+fn an_upstream_that_does_not_answer_is_named_beside_its_cards() {
+    let catalogue = catalogue();
+    let silent: BTreeSet<UpstreamName> =
+        ["home", "elsewhere"].map(UpstreamName::from_string).into();
+    let plain = Look::new(5, &everyone);
+    let look = Look { stale: Some(&silent), ..plain };
+    let among = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let query = Query::Words("read a file".to_owned());
+    let found = catalogue.browse_as(&query, &look).unwrap();
+    assert_eq!(found.stale, among(&["home"]));
+    assert!(found.to_text().contains("not answering now, tools as last listed: home"));
+    let added = found.tokens() - catalogue.browse_as(&query, &plain).unwrap().tokens();
+    assert!(added <= 15, "{added}");
+    let root = catalogue.browse_as(&Query::Path("/".to_owned()), &look).unwrap();
+    assert_eq!(root.stale, among(&["home"]));
+    let hidden = Look { allowed: &|entry| entry.item.key.upstream.as_str() != "home", ..look };
+    assert_eq!(catalogue.browse_as(&query, &hidden).unwrap().stale, among(&[]));
 }

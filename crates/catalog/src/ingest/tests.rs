@@ -54,7 +54,7 @@ fn the_refund_tool_has_name_title_and_description() {
     assert_eq!(item.ids.canonical, "payments:payments_issue_refund#ffe601cf");
 }
 
-/// CO-120: kept as the server wrote them. Nothing in this crate can open an address.
+/// CO-31, CO-120: kept as the server wrote them. Nothing in this crate can open an address.
 #[test]
 fn icons_are_read_and_never_fetched() {
     let item = ingest(&serde_json::from_str(REFUND).unwrap());

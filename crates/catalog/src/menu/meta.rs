@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::browse::folders;
 use crate::deed::Deed;
 use crate::entry::Entry;
 use crate::generation::Catalogue;
@@ -33,10 +34,10 @@ impl Scope {
         doors: Doors,
         max_cards: usize,
     ) -> Self {
-        let entries = || catalogue.entries().iter().filter(|entry| visible(entry));
+        let seen = catalogue.entries().iter().filter(|entry| visible(entry)).collect::<Vec<_>>();
         let upstreams: BTreeSet<&str> =
-            entries().map(|entry| entry.item.key.upstream.as_str()).collect();
-        let folders = catalogue.folders(visible);
+            seen.iter().map(|entry| entry.item.key.upstream.as_str()).collect();
+        let folders = folders(&seen);
         let folders = folders.iter().map(|(name, count)| format!("{name} ({count})"));
         Self {
             upstreams: enumerate(upstreams.into_iter().map(str::to_owned).collect()),

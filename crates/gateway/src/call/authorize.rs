@@ -23,6 +23,7 @@ pub(super) async fn authorize(
         shown: &tool.shown_name,
         deployment: tool.protocol,
     };
+    entry.record.call.scopes = grants::scopes(&request.caller, tool.capability.as_ref());
     grants::check(&request.caller, tool.capability.as_ref(), wanted)?;
     entry.stage("validate");
     if request.method.is_tool_call() {

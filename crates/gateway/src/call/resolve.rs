@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use catalog::{Catalogue, Entry as Tool};
-use model::{Code, Fault, ItemKind, Method, ReplayRule};
-use policy::grants;
+use model::call::PromptLineage;
+use model::{Code, Fault, ItemKind, Lineage, Method, ReplayRule};
 
 use super::record::Entry;
 use super::{CallRequest, Via};
@@ -31,11 +31,13 @@ pub(super) fn resolve(
     call.item_key = Some(tool.item.key.clone());
     call.capability_id =
         tool.capability.as_ref().map(|capability| capability.capability_id.clone());
-    call.scopes = grants::scopes(&request.caller, tool.capability.as_ref());
     call.lineage.definition_hash = Some(tool.item.full_hash.clone());
     let member = gateway.upstreams.member(&tool.item.key.upstream);
     call.lineage.server = member.and_then(|member| member.connector.introduced());
     call.lineage.manifest.clone_from(&tool.manifest);
+    if request.method == Method::GetPrompt {
+        declare_prompt(gateway, &tool, &mut call.lineage);
+    }
     let declared = tool.capability.as_ref().map(manifest::Capability::replay_rule);
     entry.record.replay_rule = Some(declared.unwrap_or(ReplayRule::MustStub));
     match tool.quarantined() {
@@ -48,6 +50,18 @@ pub(super) fn resolve(
             Err(Fault::new(code, message).at(&tool.shown_name))
         }
     }
+}
+
+/// Notes what a manifest says of a prompt: what was shown to a person can then be traced to what was
+/// evaluated.
+fn declare_prompt(gateway: &Gateway, prompt: &Tool, lineage: &mut Lineage) {
+    let Some(manifest) = gateway.manifest(&prompt.item.key.upstream) else { return };
+    let declared = manifest.prompts.iter().find(|declared| declared.name == prompt.item.name);
+    lineage.manifest = Some(manifest.label());
+    lineage.prompt = declared.map(|declared| PromptLineage {
+        version: declared.version.clone(),
+        eval_ref: declared.eval_ref.clone(),
+    });
 }
 
 /// Where the task comes from that is asked about. Whatever is asked of it belongs to the call that

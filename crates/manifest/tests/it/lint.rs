@@ -88,6 +88,7 @@ fn an_older_revision_wants_a_reason() {
     check("2024-11-05", Some("the vendor ships nothing newer"), true);
 }
 
+/// CO-50 (a capability that writes without idempotency fails), CO-217.
 #[test]
 fn a_gap_leaves_its_question_open() {
     let check = |pointer: &str, question: Question, rule: &str| {
@@ -111,9 +112,9 @@ fn a_gap_leaves_its_question_open() {
     check("/capabilities/1/idempotency", Question::Audit, "no-idempotency");
 }
 
-/// CO-92: a tool maps to a capability with an approval mode, a schema, a policy and an evidence
-/// contract; whichever is missing is named at its place. The reader refuses one without the first
-/// two.
+/// CO-92, CO-218: a tool maps to a capability with an approval mode, a schema, a policy and an evidence
+/// contract; whichever is missing is named at its place. The reader refuses one without an id, a
+/// class or a mode.
 #[test]
 fn a_tool_without_one_of_its_five_links_is_named() {
     let check = |key: &str, rule: &str| {
@@ -126,7 +127,7 @@ fn a_tool_without_one_of_its_five_links_is_named() {
     check("input_schema_ref", "no-schema");
     check("requires_gate", "no-policy");
     check("evidence_keys", "no-evidence");
-    for key in ["capability_id", "approval_mode"] {
+    for key in ["capability_id", "class", "approval_mode"] {
         let place = format!("/capabilities/1/{key}");
         let error = manifest::from_value(with(complete(), &place, None)).unwrap_err();
         assert!(error.to_string().contains(key), "{error}");
@@ -138,7 +139,8 @@ fn check(manifest: Value, tools: &Value, rule: &str) {
     assert_eq!(rules, [rule]);
 }
 
-/// CO-10, CO-100, CO-101, CO-102, CO-104, CO-228, CO-230, CO-231, CO-232, CO-234.
+/// CO-10, CO-100, CO-101, CO-102, CO-104, CO-215 (no generic name), CO-216 (no free-form write),
+/// CO-228, CO-230, CO-231, CO-232, CO-234.
 #[test]
 fn each_rule_of_design_has_a_breach_it_names() {
     let manifest = |pointer: &str, value: Value| with(complete(), pointer, Some(value));

@@ -25,7 +25,7 @@ impl Earned {
 
 /// Held against all that could be earned, drawn a little towards the most that anyone visible does:
 /// against all alone, a long query would leave words no say.
-pub(super) fn by_words(index: &Index, sight: &Sight, words: &[Word], count: usize) -> Earned {
+pub(super) fn by_words(index: &Index, sight: &Sight<'_>, words: &[Word], count: usize) -> Earned {
     /// Keeps a single common word from counting as a whole answer.
     const DOUBT: f32 = 3.0;
     const MOST_MIN: f32 = 0.5;
@@ -41,7 +41,7 @@ pub(super) fn by_words(index: &Index, sight: &Sight, words: &[Word], count: usiz
     Earned { all: earned, whole: (all * (all * most).sqrt()).sqrt(), leading }
 }
 
-fn leading(earned: &[f32], sight: &Sight, count: usize) -> Vec<(f32, u32)> {
+fn leading(earned: &[f32], sight: &Sight<'_>, count: usize) -> Vec<(f32, u32)> {
     let mut best = Best::new(count);
     for ((doc, earned), seen) in (0_u32..).zip(earned).zip(sight.all()) {
         if *earned > best.bar().max(0.0) && *seen {
@@ -56,7 +56,7 @@ fn leading(earned: &[f32], sight: &Sight, count: usize) -> Vec<(f32, u32)> {
 /// `best` is room to work in, empty or all zeros before and after.
 fn add_word(
     index: &Index,
-    sight: &Sight,
+    sight: &Sight<'_>,
     word: &Word,
     best: &mut Vec<f32>,
     earned: &mut [f32],
@@ -96,6 +96,6 @@ fn move_over(postings: &[Posting], best: &mut [f32], earned: &mut [f32]) {
     }
 }
 
-fn rarity(index: &Index, sight: &Sight, sense: &Sense) -> f32 {
+fn rarity(index: &Index, sight: &Sight<'_>, sense: &Sense) -> f32 {
     sight.rarity(sight.holders(index.postings(&sense.stem)))
 }

@@ -19,7 +19,7 @@ prop_compose! {
 }
 
 /// Every document's score by itself.
-fn one_by_one(scores: &Scores, index: &Index, sight: &Sight) -> Vec<(f32, u32)> {
+fn one_by_one(scores: &Scores, index: &Index, sight: &Sight<'_>) -> Vec<(f32, u32)> {
     let mut all = Best::new(usize::MAX);
     for doc in (0..).take(index.len()).filter(|doc| sight.sees(*doc)) {
         scores.offer(doc, scores.meaning(index, doc), &mut all);
@@ -39,7 +39,11 @@ proptest! {
             .map(|(name, description, _)| Doc { name, description, ..Doc::default() })
             .collect();
         let index = Index::build(&docs);
-        let sight = Sight::new(&index, &|doc| rows[doc].2);
+        let seen: Vec<bool> = rows.iter().map(|row| row.2).collect();
+        let allowed = |doc: usize| seen[doc];
+        let sight = Sight::new(&index, &Ask::new("", 1, &allowed));
+        let known = Sight::new(&index, &Ask { known: Some(&seen), ..Ask::new("", 1, &|_| true) });
+        prop_assert_eq!(known.all(), sight.all());
         let ask = Ask::new(&query, count, &|_| true);
         let scores = score(&index, &sight, &ask, &read(&index, &sight, &query), count);
         let mut leading = scores.leading(&index, &sight, count);

@@ -125,7 +125,7 @@ async fn an_upstream_asks_only_what_its_manifest_declares() {
     let check = async |more: Value, wanted: &[&str]| {
         let gate = strict().manifest("it", declaring(&more));
         let questions = vec![form("city"), sample(), roots()];
-        let asked = ask(gate, questions, json!({"action": "decline"})).await;
+        let asked = Box::pin(ask(gate, questions, json!({"action": "decline"}))).await;
         assert_eq!(asked.reached, wanted, "{more}");
         let refused = asked.heard.iter().filter(|heard| heard.is_err()).count();
         assert_eq!(refused, 3 - wanted.len(), "{more}");

@@ -124,6 +124,7 @@ async fn keys_of_two_people_do_not_meet() {
     assert_eq!(recorder.count(), 2);
 }
 
+/// CO-50 (the window).
 #[tokio::test]
 async fn a_key_is_free_again_after_its_window() {
     let (recorder, world) = bank(Script::Echo).await;

@@ -1,7 +1,7 @@
 //! No record, no effect; and however many calls at once, one sound chain.
 
 use gateway::Watch;
-use model::{Code, RecordStatus};
+use model::{Code, Grant, RecordStatus};
 use serde_json::json;
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
 
@@ -45,6 +45,42 @@ async fn the_answer_of_a_read_that_cannot_be_recorded_is_withheld() {
     let done = world.call("read", json!({"secret": "hunter2"})).await;
     assert_eq!(code(&done), Some(Code::StoreUnavailable));
     assert!(!serde_json::to_string(done.cleared.get()).unwrap().contains("hunter2"));
+}
+
+/// CO-169: scope requested, granted subset, user, client, capability and trace, refused or not.
+#[tokio::test]
+async fn the_record_says_what_was_asked_for_and_what_was_granted() {
+    let needs = json!({"permissions": ["mail.read:inbox", "mail.send"]});
+    let world = TestGateway::new()
+        .upstream("desk", Recorder::one("send", Script::Echo))
+        .manifest("desk", manifest([capability("desk.send", "send", needs)]))
+        .start()
+        .await;
+    let check = async |held: &[&str], granted: &[&str], status: RecordStatus| {
+        let mut request = World::request("send", json!({}));
+        request.caller.client = Some("assistant".to_owned());
+        request.caller.grants = held.iter().map(|grant| Grant::read(grant)).collect();
+        world.send(request).await;
+        let record = world.last_record().await;
+        let scopes = record.call.scopes.unwrap();
+        assert_eq!(scopes.requested, ["mail.read:inbox", "mail.send"]);
+        assert_eq!(
+            (scopes.granted.as_slice(), record.status),
+            (&granted.iter().map(|g| (*g).to_owned()).collect::<Vec<_>>()[..], status)
+        );
+        let chain: Vec<String> =
+            record.call.principal_chain.iter().map(ToString::to_string).collect();
+        assert_eq!(chain, ["user:ann", "agent:assistant"]);
+        assert_eq!(record.call.capability_id.unwrap().as_str(), "desk.send");
+        assert_eq!(record.call.trace_id.as_str().len(), 32);
+    };
+    check(&["mail.read"], &["mail.read:inbox"], RecordStatus::Denied).await;
+    check(
+        &["mail.read:*", "mail.send"],
+        &["mail.read:inbox", "mail.send"],
+        RecordStatus::Completed,
+    )
+    .await;
 }
 
 /// Reads alone may go unrecorded, and only those that were made.

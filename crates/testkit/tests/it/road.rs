@@ -74,34 +74,6 @@ async fn a_missing_grant_is_refused_before_the_arguments_are_read() {
     assert_eq!(record.result.unwrap().status, CallStatus::Rejected);
 }
 
-/// CO-169: what was asked for and granted, who called with what, for which capability, in which trace.
-#[tokio::test]
-async fn the_record_tells_scopes_wanted_and_granted_with_user_client_and_trace() {
-    let recorder = Recorder::one("shelf.get", Script::Echo);
-    let wanted = json!({"permissions": ["shelf.read", "shelf.lend:/attic"]});
-    let manifest = manifest([capability("shelf.get", "shelf.get", wanted)]);
-    let world = world(&recorder, manifest).await;
-    let check = async |held: &[&str], granted: &[&str], status: RecordStatus| {
-        let grants = held.iter().map(|grant| Grant::read(grant)).collect();
-        let client = Some("editor 1.0".to_owned());
-        let caller = Caller { grants, client, ..World::ann() };
-        world.send(CallRequest::new(caller, "shelf.get", json!({}))).await;
-        let record = world.last_record().await;
-        let call = json!(record.call);
-        assert_eq!(record.status, status);
-        assert_eq!(call["scopes"]["requested"], json!(["shelf.read", "shelf.lend:/attic"]));
-        assert_eq!(call["scopes"]["granted"], json!(granted));
-        assert_eq!(call["principal_chain"][0]["id"], "ann");
-        assert_eq!(call["principal_chain"][1]["id"], "editor 1.0");
-        assert_eq!(call["capability_id"], "shelf.get");
-        assert_eq!(call["trace_id"].as_str().map(str::len), Some(32));
-    };
-    let both = ["shelf.read", "shelf.lend:/attic"];
-    check(&both, &both, RecordStatus::Completed).await;
-    check(&["shelf.lend:*"], &["shelf.lend:/attic"], RecordStatus::Denied).await;
-    check(&[], &[], RecordStatus::Denied).await;
-}
-
 /// CW-75, CO-36: no mode lets arguments through that do not fit.
 #[tokio::test]
 async fn arguments_that_break_the_schema_reach_no_upstream_in_any_mode() {

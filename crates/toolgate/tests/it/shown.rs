@@ -87,6 +87,62 @@ fn a_changed_tool_is_shown_held_and_accepted() {
     assert_eq!(ran(folder, &["call", "a"]).code, 0);
 }
 
+/// Offers the prompts in `prompts.json`, the resources in `resources.json`, and a tool.
+const LIBRARY: &str = r#"#!/bin/sh
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"method":"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"tools/list"'*) result='{"tools":[{"name":"noop","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*) result='{"content":[]}' ;;
+    *'"method":"prompts/list"'*) result='{"prompts":'$(cat prompts.json)'}' ;;
+    *'"method":"resources/list"'*) result='{"resources":'$(cat resources.json)'}' ;;
+    *'"method":"resources/templates/list"'*) result='{"resourceTemplates":[]}' ;;
+    *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id"; continue ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+fn library(folder: &Path, about: &str) {
+    let config =
+        "data: data\nupstreams:\n  lib: {command: sh, args: [server.sh], cwd: ., drift: hold}\n";
+    std::fs::write(folder.join("toolgate.yaml"), config).unwrap();
+    std::fs::write(folder.join("server.sh"), LIBRARY).unwrap();
+    let prompts = json!([{"name": "greet", "description": about}]);
+    let resources = json!([{"uri": "note://1", "name": "one", "description": about}]);
+    std::fs::write(folder.join("prompts.json"), prompts.to_string()).unwrap();
+    std::fs::write(folder.join("resources.json"), resources.to_string()).unwrap();
+}
+
+/// CO-56: prompts and resources are pinned, shown and accepted as tools are.
+#[test]
+fn a_changed_prompt_and_resource_are_shown_and_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    library(folder, "Old.");
+    let called = ran(folder, &["call", "noop"]);
+    assert_eq!(called.code, 0, "{}", called.stderr);
+    assert_eq!(ran(folder, &["tools", "diff"]).stdout, "everything is as it was accepted\n");
+    library(folder, "New.");
+    let diff = ran(folder, &["tools", "diff"]);
+    let change = "  /description: \"Old.\" -> \"New.\" (prose only)\n";
+    let expected = format!(
+        "resource lib/note://1: changed (prose only)\n{change}prompt lib/greet: changed (prose only)\n{change}"
+    );
+    assert_eq!(diff.stdout, expected, "{}", diff.stderr);
+    assert_eq!(
+        ran(folder, &["tools", "accept", "lib/greet"]).stdout,
+        "accepted prompt lib/greet\n"
+    );
+    let left = answer(folder, &["tools", "diff", "--json"]);
+    assert_eq!(left.as_array().unwrap().len(), 1, "{left}");
+    assert_eq!((&left[0]["name"], &left[0]["kind"]), (&json!("note://1"), &json!("resource")));
+    assert_eq!(ran(folder, &["tools", "accept", "lib/note://1"]).code, 0);
+    assert_eq!(ran(folder, &["tools", "diff"]).stdout, "everything is as it was accepted\n");
+}
+
 /// CW-40: what a provider's discount means for these tools.
 #[test]
 fn a_discount_is_taken_off_what_is_sent_again() {

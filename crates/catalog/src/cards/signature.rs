@@ -1,0 +1,74 @@
+//! A tool as a call is written: `create_issue(owner, repo, body?)`.
+//!
+//! What tokens cost adds up across single spaces, because the vocabulary never joins what a space
+//! parts. So each parameter is counted once, however many signatures are tried.
+
+use model::fault::one_line;
+
+use super::shape::Shape;
+use crate::{limits, tokens};
+
+pub(super) struct Params {
+    name: String,
+    /// As a signature writes them, required ones first.
+    written: Vec<String>,
+    required: usize,
+    /// What each costs with a comma behind it; the first with the name before it.
+    costs: Vec<usize>,
+}
+
+const REST: &str = " …)";
+
+impl Params {
+    pub(super) fn new(name: &str, shape: &Shape) -> Self {
+        let plain = |name: &String| one_line(name, limits::SIGNATURE_PARAM_CHARS_MAX);
+        let optional = shape.optional.iter().map(|name| format!("{}?", plain(name)));
+        let optional = optional.take(limits::SIGNATURE_PARAMS_MAX + 1);
+        let required = shape.required.iter().map(plain).take(limits::CARD_TOKENS_MAX);
+        let written: Vec<String> = required.chain(optional).collect();
+        let costs = written.iter().enumerate().map(|(place, param)| match place {
+            0 => tokens::count(&format!("{name}({param},")),
+            _ => tokens::count(&format!(" {param},")),
+        });
+        let required = shape.required.len();
+        Self { name: name.to_owned(), costs: costs.collect(), written, required }
+    }
+
+    /// As many parameters as cost at most so many tokens, and what they cost.
+    pub(super) fn within(&self, tokens_max: usize) -> (String, usize) {
+        self.first(self.fitting(tokens_max).min(limits::SIGNATURE_PARAMS_MAX))
+    }
+
+    /// The same, but with every required parameter if a card has room for them.
+    pub(super) fn with_all_required(&self, tokens_max: usize) -> (String, usize) {
+        let fitting = self.fitting(tokens_max).min(self.required.max(limits::SIGNATURE_PARAMS_MAX));
+        let possible = self.fitting(limits::CARD_TOKENS_MAX - limits::CARD_MARK_TOKENS_MAX);
+        self.first(fitting.max(possible.min(self.required)))
+    }
+
+    /// How many of the parameters, in their order, fit into so many tokens.
+    fn fitting(&self, tokens_max: usize) -> usize {
+        let rest = tokens::count(REST);
+        let mut total = 0;
+        let kept = self.costs.iter().take_while(|cost| {
+            total += *cost;
+            total + rest <= tokens_max
+        });
+        let kept = kept.count();
+        // Without an ellipsis behind it, the last one may just fit.
+        let all = self.written.len();
+        if kept + 1 >= all && self.first(all).1 <= tokens_max { all } else { kept }
+    }
+
+    fn first(&self, count: usize) -> (String, usize) {
+        let Self { name, written, .. } = self;
+        let kept = written.iter().take(count).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let signature = match (count, written.len()) {
+            (count, all) if count >= all => format!("{name}({kept})"),
+            (0, _) => format!("{name}(…)"),
+            _ => format!("{name}({kept},{REST}"),
+        };
+        let cost = tokens::count(&signature);
+        (signature, cost)
+    }
+}
