@@ -56,7 +56,7 @@ use context::Cleared;
 use model::fault::WireError;
 use model::trace::Trace;
 use model::{
-    Answer, CallResult, Caller, Client, Fault, Method, Principal, PrincipalKind, RecordId,
+    Answer, CallResult, Caller, Client, Fault, Finding, Method, Principal, PrincipalKind, RecordId,
 };
 use policy::Way;
 use serde_json::{Map, Value};
@@ -99,6 +99,8 @@ pub struct CallRequest {
     pub timeout: Option<Duration>,
     /// The gravest deed the call may do; absent, any that policy allows.
     pub up_to: Option<Deed>,
+    /// What was found out about it before, for its record.
+    pub noted: Vec<Finding>,
 }
 
 impl CallRequest {
@@ -120,6 +122,7 @@ impl CallRequest {
             intent: None,
             timeout: None,
             up_to: None,
+            noted: Vec::new(),
         }
     }
 }

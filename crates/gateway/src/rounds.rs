@@ -5,13 +5,14 @@
 //! the call waits in the memory of one gate and nowhere else.
 
 use model::limits::ROUND_TIME;
-use model::{Answer, Caller, Code, Fault, Method, SessionId, canonical};
+use model::{Answer, Caller, Code, Fault, Method, SessionId, UpstreamName, canonical};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use store::RoundRow;
 
 use crate::call::CallRequest;
 use crate::gateway::Gateway;
+use crate::questions::Judge;
 
 /// Every state that leaves the gate begins like this.
 const PREFIX: &str = "toolgate-1.";
@@ -20,8 +21,8 @@ const PREFIX: &str = "toolgate-1.";
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Round {
-    /// The upstream's own state. It remembers nothing, so whoever sends it goes on.
-    Upstream(String),
+    /// The upstream's own state, and what it asked. It remembers nothing, so whoever sends it goes on.
+    Upstream { state: String, upstream: UpstreamName, asked: Map<String, Value> },
     /// The upstream waits for the answer on a connection that one gate holds.
     Parked,
 }
@@ -44,23 +45,48 @@ impl Gateway {
         }
     }
 
-    /// The upstream's own state under this one of ours. Where the call may change something, it counts
-    /// once.
-    pub async fn open_round(&self, state: &str, request: &CallRequest) -> Result<String, Fault> {
+    /// Puts the upstream's own state, and what the client answered, into a request that came with a
+    /// state of ours. An answer that does not fit what was asked is refused, and may be given again.
+    /// Where the call may change something, the state counts once.
+    pub async fn open_round(
+        &self,
+        state: &str,
+        request: &mut CallRequest,
+        mut responses: Option<Value>,
+    ) -> Result<(), Fault> {
         let (id, owner, bound_to) = (hash(state), owner(&request.caller), bound_to(request));
-        let found = if request.method.only_looks() {
-            self.store.round(&id, &owner, &bound_to).await?
-        } else {
-            Box::pin(self.store.take_round(&id, &owner, &bound_to)).await?
-        };
-        let round = found.as_deref().map(serde_json::from_str::<Round>);
-        match round.filter(|_| state.starts_with(PREFIX)).transpose() {
-            Ok(Some(Round::Upstream(theirs))) => Ok(theirs),
-            Ok(Some(Round::Parked)) => Err(lost()),
-            Ok(None) => Err(unknown()),
-            Err(error) => Err(Fault::internal(format!("round: {error}"))),
+        let found = self.store.round(&id, &owner, &bound_to).await?;
+        let body = found.filter(|_| state.starts_with(PREFIX)).ok_or_else(unknown)?;
+        let round = serde_json::from_str(&body).map_err(Fault::internal)?;
+        let Round::Upstream { state: theirs, upstream, asked } = round else { return Err(lost()) };
+        let judge = Judge::new(self, request, &upstream);
+        fit(&judge, &asked, responses.as_mut())?;
+        let once = !request.method.only_looks();
+        if once && self.store.take_round(&id, &owner, &bound_to).await?.is_none() {
+            return Err(unknown());
         }
+        request.noted = judge.told();
+        request.params.extend(responses.map(|given| ("inputResponses".to_owned(), given)));
+        request.params.insert("requestState".to_owned(), theirs.into());
+        Ok(())
     }
+}
+
+/// Holds each answer against its question. Keys that answer nothing are the upstream's to ignore.
+fn fit(
+    judge: &Judge,
+    asked: &Map<String, Value>,
+    responses: Option<&mut Value>,
+) -> Result<(), Fault> {
+    let given = responses.and_then(Value::as_object_mut);
+    for (key, said) in given.into_iter().flatten() {
+        let Some(question) = asked.get(key) else { continue };
+        let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
+        let params = question.get("params").and_then(Value::as_object).cloned();
+        let answered = judge.answered(method, &params.unwrap_or_default(), said.take());
+        *said = answered.map_err(|why| Fault::new(Code::ArgsInvalid, why.message).at(key))?;
+    }
+    Ok(())
 }
 
 /// Who asked what: another request, another call. Who the caller is, is held beside it.
@@ -77,6 +103,7 @@ fn unknown() -> Fault {
 pub(crate) async fn seal(
     gateway: &Gateway,
     request: &CallRequest,
+    upstream: &UpstreamName,
     answer: &mut Answer,
 ) -> Result<(), Fault> {
     let asks = answer.rest.get("resultType").is_some_and(|kind| kind == "input_required");
@@ -86,7 +113,10 @@ pub(crate) async fn seal(
     );
     let theirs = answer.rest.get("requestState").and_then(Value::as_str);
     let Some(theirs) = theirs.filter(|_| rounds) else { return Ok(()) };
-    let (state, round) = (fresh(), Round::Upstream(theirs.to_owned()));
+    let asked = answer.rest.get("inputRequests").and_then(Value::as_object).cloned();
+    let (theirs, upstream) = (theirs.to_owned(), upstream.clone());
+    let round = Round::Upstream { state: theirs, upstream, asked: asked.unwrap_or_default() };
+    let state = fresh();
     keep(gateway, &state, &request.caller, &bound_to(request), &round).await?;
     answer.written = None;
     answer.rest.insert("requestState".to_owned(), state.into());

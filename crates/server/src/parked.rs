@@ -48,7 +48,7 @@ impl std::fmt::Debug for Waiting {
 /// What a request says about a round before it.
 pub(crate) struct Resumed {
     pub(crate) state: String,
-    responses: Option<Value>,
+    pub(crate) responses: Option<Value>,
 }
 
 impl Resumed {
@@ -61,12 +61,6 @@ impl Resumed {
             return None;
         };
         Some(Self { state, responses: request.params.shift_remove("inputResponses") })
-    }
-
-    /// Puts it back, with the state that the upstream knows.
-    pub(crate) fn restore(self, request: &mut CallRequest, theirs: String) {
-        request.params.extend(self.responses.map(|given| ("inputResponses".to_owned(), given)));
-        request.params.insert("requestState".to_owned(), theirs.into());
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) async fn dispatch(
         return Ok(answer);
     }
     entry.stage("invoke");
+    entry.findings.extend_from_slice(&request.noted);
     let traceparent = traceparent(gateway, request, entry);
     let policy = Arc::clone(&entry.rules);
     let judge = |permit: &Permit| Judge::new(gateway, request, permit, policy.hash());

@@ -106,8 +106,8 @@ impl Mcp {
             self.gateway.resume_round(&resumed.state, &visit.caller, &bound_to).await;
             return Ok(call);
         }
-        let theirs = self.gateway.open_round(&resumed.state, &request).await?;
-        resumed.restore(&mut request, theirs);
+        let Resumed { state, responses } = resumed;
+        self.gateway.open_round(&state, &mut request, responses).await?;
         Ok(self.begin(visit, request, progress, outlet))
     }
 

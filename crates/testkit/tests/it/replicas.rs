@@ -179,7 +179,7 @@ fn answered(key: &str, state: &Value) -> Value {
 }
 
 /// CO-184, CO-208: where the upstream waits for nobody, any gate goes on, for whom and what it was
-/// asked, once. Its own state never leaves the gate.
+/// asked, once, and with an answer that fits. The upstream's own state never leaves the gate.
 #[tokio::test]
 async fn any_gate_goes_on_with_an_upstream_that_remembers_nothing() {
     let home = tempfile::tempdir().unwrap();
@@ -197,6 +197,12 @@ async fn any_gate_goes_on_with_an_upstream_that_remembers_nothing() {
     let mut elsewhere = answered("q", state);
     elsewhere["arguments"] = json!({"another": "request"});
     assert_eq!(say(&other, elsewhere).await["error"]["code"], -32602);
+    let mut unfit = answered("q", state);
+    unfit["inputResponses"]["q"]["content"]["city"] = json!(7);
+    let unfit = say(&other, unfit).await;
+    let why = unfit["error"]["message"].as_str().unwrap_or_default();
+    assert!(why.contains("does not fit the form"), "{unfit}");
+    assert_eq!(upstream.effects.load(Ordering::SeqCst), 0);
     let done = say(&other, answered("q", state)).await;
     assert_eq!(done["result"]["content"][0]["text"], "done", "{done}");
     for gate in [&one, &other] {
