@@ -197,20 +197,8 @@ impl Judge {
         params: &Map<String, Value>,
         said: Value,
     ) -> Result<Value, WireError> {
-        let manifest = self.manifest.as_deref();
-        let given = match method {
-            "elicitation/create" => form::answered(params, said),
-            "roots/list" => {
-                Ok(roots::within(said, manifest.and_then(|m| m.sandbox.as_ref()), self.open))
-            }
-            SAMPLE => sampling::answered(said, manifest.and_then(|m| m.sampling.as_ref())),
-            _ => Ok(said),
-        };
-        let word = match &given {
-            Ok(given) => given.get("action").and_then(Value::as_str).unwrap_or("answered"),
-            Err(why) => why.as_str(),
-        };
-        self.tell(Severity::Info, format!("`{method}` was answered: {word}"));
+        let (given, finding) = answered(self.manifest.as_deref(), self.open, method, params, said);
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
         given.map_err(|why| refusal(&why))
     }
 
@@ -240,6 +228,28 @@ fn bounds_questions(manifest: &AdapterManifest) -> bool {
 /// INVARIANT: whatever is due for review has a desk.
 fn is_looked_at(manifest: &AdapterManifest) -> bool {
     manifest.sampling.as_ref().is_some_and(|rule| rule.review != Review::Never)
+}
+
+/// What of an answer goes back to the upstream, and what is on record of it.
+pub(crate) fn answered(
+    manifest: Option<&AdapterManifest>,
+    open: bool,
+    method: &str,
+    params: &Map<String, Value>,
+    said: Value,
+) -> (Result<Value, String>, Finding) {
+    let given = match method {
+        "elicitation/create" => form::answered(params, said),
+        "roots/list" => Ok(roots::within(said, manifest.and_then(|m| m.sandbox.as_ref()), open)),
+        SAMPLE => sampling::answered(said, manifest.and_then(|m| m.sampling.as_ref())),
+        _ => Ok(said),
+    };
+    let word = match &given {
+        Ok(given) => given.get("action").and_then(Value::as_str).unwrap_or("answered"),
+        Err(why) => why.as_str(),
+    };
+    let message = format!("`{method}` was answered: {word}");
+    (given, Finding::new(Severity::Info, "question", message))
 }
 
 /// A reply that goes through the judge on its way back to the upstream.

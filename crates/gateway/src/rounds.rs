@@ -5,14 +5,14 @@
 //! the call waits in the memory of one gate and nowhere else.
 
 use model::limits::ROUND_TIME;
-use model::{Answer, Caller, Code, Fault, Method, SessionId, UpstreamName, canonical};
+use model::{Answer, Caller, Code, Fault, Finding, Method, SessionId, UpstreamName, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use store::RoundRow;
 
 use crate::call::CallRequest;
 use crate::gateway::Gateway;
-use crate::questions::Judge;
+use crate::questions;
 
 /// Every state that leaves the gate begins like this.
 const PREFIX: &str = "toolgate-1.";
@@ -59,34 +59,39 @@ impl Gateway {
         let body = found.filter(|_| state.starts_with(PREFIX)).ok_or_else(unknown)?;
         let round = serde_json::from_str(&body).map_err(Fault::internal)?;
         let Round::Upstream { state: theirs, upstream, asked } = round else { return Err(lost()) };
-        let judge = Judge::new(self, request, &upstream);
-        fit(&judge, &asked, responses.as_mut())?;
+        let noted = self.fit(&upstream, &asked, responses.as_mut())?;
         let once = !request.method.only_looks();
         if once && self.store.take_round(&id, &owner, &bound_to).await?.is_none() {
             return Err(unknown());
         }
-        request.noted = judge.told();
+        request.noted = noted;
         request.params.extend(responses.map(|given| ("inputResponses".to_owned(), given)));
         request.params.insert("requestState".to_owned(), theirs.into());
         Ok(())
     }
-}
 
-/// Holds each answer against its question. Keys that answer nothing are the upstream's to ignore.
-fn fit(
-    judge: &Judge,
-    asked: &Map<String, Value>,
-    responses: Option<&mut Value>,
-) -> Result<(), Fault> {
-    let given = responses.and_then(Value::as_object_mut);
-    for (key, said) in given.into_iter().flatten() {
-        let Some(question) = asked.get(key) else { continue };
-        let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
-        let params = question.get("params").and_then(Value::as_object).cloned();
-        let answered = judge.answered(method, &params.unwrap_or_default(), said.take());
-        *said = answered.map_err(|why| Fault::new(Code::ArgsInvalid, why.message).at(key))?;
+    /// Holds each answer against its question; what is on record of them. Keys that answer nothing are
+    /// the upstream's to ignore.
+    fn fit(
+        &self,
+        upstream: &UpstreamName,
+        asked: &Map<String, Value>,
+        responses: Option<&mut Value>,
+    ) -> Result<Vec<Finding>, Fault> {
+        let (manifest, open) = (self.manifest(upstream), self.settings.undeclared_asks);
+        let mut noted = Vec::new();
+        for (key, said) in responses.and_then(Value::as_object_mut).into_iter().flatten() {
+            let Some(question) = asked.get(key) else { continue };
+            let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
+            let params = question.get("params").and_then(Value::as_object).cloned();
+            let params = params.unwrap_or_default();
+            let (given, finding) =
+                questions::answered(manifest, open, method, &params, said.take());
+            *said = given.map_err(|why| Fault::new(Code::ArgsInvalid, why).at(key))?;
+            noted.push(finding);
+        }
+        Ok(noted)
     }
-    Ok(())
 }
 
 /// Who asked what: another request, another call. Who the caller is, is held beside it.
