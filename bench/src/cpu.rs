@@ -17,8 +17,19 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     (of_this_thread().saturating_sub(before), done)
 }
 
+/// The same for what the work's own threads take.
+pub(crate) fn timed_with_threads<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let before = by(ClockId::ProcessCPUTime);
+    let done = work();
+    (by(ClockId::ProcessCPUTime).saturating_sub(before), done)
+}
+
 fn of_this_thread() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
+    by(ClockId::ThreadCPUTime)
+}
+
+fn by(clock: ClockId) -> Duration {
+    let now = clock_gettime(clock);
     let nanos = u32::try_from(now.tv_nsec).unwrap_or_default();
     Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), nanos)
 }

@@ -115,7 +115,7 @@ pub(crate) fn draw(entry: &Entry) -> Drawn {
     let shape = Shape::read(entry.item.input_schema.as_str());
     let params = Params::new(&entry.shown_name, &shape);
     let words = Words::new(&entry.item.description);
-    let mark = tokens::count(mark(safety(&entry.item.hints)));
+    let mark = tokens::of_word(mark(safety(&entry.item.hints)));
     let faces = [Form::Bare, Form::Short, Form::Full].map(|form| {
         let (signature, cost) = match form {
             Form::Bare => params.within(limits::SIGNATURE_TOKENS_MAX),

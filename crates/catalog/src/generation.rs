@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use manifest::AdapterManifest;
 use model::{EffectClaim, Finding, Generation, ItemKey, Severity, UpstreamName, canonical};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::aliases::Aliases;
 use crate::entry::Entry;
 use crate::indexed::Indexed;
 use crate::ingest::{Definition, item, name_and_fields, namespace_of, pack};
-use crate::names;
 use crate::shelf::{Extras, Shelf};
 use crate::shown::{self, Naming};
+use crate::spread::spread;
+use crate::{limits, names};
 
 /// What one upstream offers.
 #[derive(Clone, Debug)]
@@ -188,28 +189,61 @@ fn gather(
     findings: &mut Vec<Finding>,
 ) -> Vec<Offered> {
     let mut read = Vec::new();
-    for mut source in sources {
-        let definitions = std::mem::take(&mut source.definitions);
-        let mut offered = BTreeSet::new();
-        for definition in definitions {
-            let entry = match entry(former, &source, &definition) {
-                Ok(entry) => entry,
-                Err(finding) => {
-                    findings.push(finding);
-                    continue;
-                }
-            };
-            if source.manifest.is_some() {
-                offered.insert(entry.item.name.clone());
+    for (source, own) in read_all(former, sources) {
+        let first = read.len();
+        for one in own {
+            match one {
+                Ok(one) => read.push(one),
+                Err(finding) => findings.push(finding),
             }
-            read.push(Offered { entry, definition });
         }
-        let manifest = source.manifest.as_deref();
-        findings.extend(manifest.into_iter().flat_map(|manifest| absent(manifest, &offered)));
+        if let Some(manifest) = source.manifest.as_deref() {
+            let offered = read.iter().skip(first).map(|one| one.entry.item.name.as_str()).collect();
+            findings.extend(absent(manifest, &offered));
+        }
     }
     sort(&mut read, findings);
     findings.sort_by(|a, b| (&a.rule, &a.message).cmp(&(&b.rule, &b.message)));
     read
+}
+
+/// Each source, and what its definitions say in their order. Many are read by several threads.
+fn read_all(
+    former: Option<&Catalogue>,
+    mut sources: Vec<Source>,
+) -> Vec<(Source, Vec<Result<Offered, Finding>>)> {
+    let mut sheets = Vec::new();
+    for (number, source) in sources.iter_mut().enumerate() {
+        let mut left = std::mem::take(&mut source.definitions);
+        while !left.is_empty() {
+            let rest = left.split_off(left.len().min(limits::SHEET_TOOLS));
+            sheets.push((number, std::mem::replace(&mut left, rest)));
+        }
+    }
+    let read = spread(
+        sheets,
+        || (),
+        |(), (number, sheet)| {
+            let source = sources.get(number);
+            let read = source.map(|source| sheet.into_iter().map(|one| offer(former, source, one)));
+            (number, read.into_iter().flatten().collect::<Vec<_>>())
+        },
+    );
+    let mut all: Vec<_> = sources.into_iter().map(|source| (source, Vec::new())).collect();
+    for (number, sheet) in read {
+        if let Some((_, own)) = all.get_mut(number) {
+            own.extend(sheet);
+        }
+    }
+    all
+}
+
+fn offer(
+    former: Option<&Catalogue>,
+    source: &Source,
+    definition: Value,
+) -> Result<Offered, Finding> {
+    Ok(Offered { entry: entry(former, source, &definition)?, definition })
 }
 
 fn entry(
@@ -264,10 +298,12 @@ fn sort(read: &mut Vec<Offered>, findings: &mut Vec<Finding>) {
 
 fn absent<'a>(
     manifest: &'a AdapterManifest,
-    offered: &'a BTreeSet<String>,
+    offered: &'a BTreeSet<&'a str>,
 ) -> impl Iterator<Item = Finding> + use<'a> {
-    let missing =
-        manifest.capabilities.iter().filter(|capability| !offered.contains(&capability.tool));
+    let missing = manifest
+        .capabilities
+        .iter()
+        .filter(|capability| !offered.contains(capability.tool.as_str()));
     missing.map(|capability| {
         let (id, tool) = (&capability.capability_id, &capability.tool);
         let message = format!("`{id}` is bound to `{tool}`, which the upstream does not list");
@@ -311,16 +347,10 @@ fn aliases(entries: &[Arc<Entry>]) -> Aliases {
 
 fn hash(entries: &[Arc<Entry>], shelf: &Shelf) -> String {
     let shelved = shelf.prompts().iter().chain(shelf.resources()).chain(shelf.templates());
-    let rows = entries.iter().chain(shelved).map(|entry| {
-        json!([
-            entry.item.key,
-            entry.shown_name,
-            entry.item.full_hash,
-            entry.manifest,
-            entry.item.ids.capability
-        ])
-    });
-    canonical::hash(&rows.collect())
+    canonical::hash_rows(entries.iter().chain(shelved).map(|entry| {
+        let item = &entry.item;
+        (&item.key, &entry.shown_name, &item.full_hash, &entry.manifest, &item.ids.capability)
+    }))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::cards;
 use crate::entry::Entry;
 use crate::generation::{Catalogue, Offered};
+use crate::spread::spread;
 
 /// An index and the parts it was made of, in the order of the entries.
 #[derive(Debug)]
@@ -41,17 +42,17 @@ impl Indexed {
     /// Of entries sorted by key. What `former` knows of an upstream that did not change is kept.
     pub(crate) fn new(former: Option<&Catalogue>, offered: &[Offered]) -> Self {
         let groups = offered.chunk_by(|one, next| upstream_of(one) == upstream_of(next));
-        let mut lexicon = Lexicon::new(Table::builtin());
-        let parts = groups.filter_map(|group| {
+        let lexicon = || Lexicon::new(Table::builtin());
+        let parts = spread(groups.collect(), lexicon, |lexicon, group: &[Offered]| {
             let upstream = upstream_of(group.first()?);
             let kept = former.and_then(|former| former.indexed().kept(former, upstream, group));
             let part = kept.unwrap_or_else(|| {
                 let docs = group.iter().map(|one| doc(&one.entry, one.input_schema()));
-                Arc::new(Part::build_with(&mut lexicon, &docs.collect::<Vec<_>>()))
+                Arc::new(Part::build_with(lexicon, &docs.collect::<Vec<_>>()))
             });
             Some((upstream.clone(), part))
         });
-        let parts: Vec<(UpstreamName, Arc<Part>)> = parts.collect();
+        let parts: Vec<(UpstreamName, Arc<Part>)> = parts.into_iter().flatten().collect();
         let same = former.map(Catalogue::indexed).filter(|former| former.has_the_very(&parts));
         let index = same.map_or_else(
             || Index::of(parts.iter().map(|(_, part)| Arc::clone(part)).collect()),

@@ -29,6 +29,7 @@ pub mod schema;
 pub mod selection;
 pub mod shelf;
 mod shown;
+mod spread;
 pub mod stable;
 mod template;
 pub mod tokens;

@@ -1,5 +1,7 @@
 //! Bounds of the catalogue: what a definition may cost and how much of it is shown.
 
+/// Tools that one thread reads before it looks for more.
+pub const SHEET_TOOLS: usize = 128;
 /// One schema as JSON text.
 pub const SCHEMA_BYTES_MAX: usize = 256 * 1024;
 /// Subschemas within subschemas.

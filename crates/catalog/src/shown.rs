@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Finding, ItemKey, Severity};
 use serde::{Deserialize, Serialize};
 
+use crate::spread::spread;
 use crate::{limits, menu, names, tokens};
 
 /// How tools are named towards clients.
@@ -55,7 +56,10 @@ fn cut_dear_names(
     findings: &mut Vec<Finding>,
 ) {
     let is_dear = |name: &String| !tokens::fits(name, limits::NAME_TOKENS_MAX);
-    let dear: Vec<bool> = shown.iter().map(is_dear).collect();
+    let sheets = shown.chunks(limits::SHEET_TOOLS).collect();
+    let dear =
+        spread(sheets, || (), |(), sheet: &[String]| sheet.iter().map(is_dear).collect::<Vec<_>>());
+    let dear = dear.concat();
     if !dear.contains(&true) {
         return;
     }

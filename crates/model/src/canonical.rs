@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::cmp::Ordering;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -69,6 +70,18 @@ pub enum Field<'v> {
 /// The hash of an object given by its fields, as if it were one value; nothing is copied.
 pub fn hash_fields<'v>(fields: impl IntoIterator<Item = (&'v str, Field<'v>)>) -> String {
     hash_of(|out| object(fields.into_iter().collect(), out, write_field))
+}
+
+/// The hash of a list, of whose rows none is a value yet. Rows are written as they are declared, so
+/// they must hold neither maps nor numbers that have two spellings.
+pub fn hash_rows(rows: impl IntoIterator<Item = impl Serialize>) -> String {
+    hash_of(|out| {
+        for row in rows {
+            // INVARIANT: memory takes what is written, and rows have no keys but texts.
+            drop(serde_json::to_writer(&mut *out, &row));
+            out.push(b'\n');
+        }
+    })
 }
 
 /// The hash over what is written. Every thread writes to memory of its own, again and again.
@@ -207,7 +220,7 @@ fn escape(run: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn leaf(value: &impl serde::Serialize, out: &mut Vec<u8>) {
+fn leaf(value: &impl Serialize, out: &mut Vec<u8>) {
     // INVARIANT: a scalar always has a canonical form, so nothing is left out here.
     out.extend(serde_json_canonicalizer::to_vec(value).unwrap_or_default());
 }

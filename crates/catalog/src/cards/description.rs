@@ -29,10 +29,10 @@ impl Words {
             let last = line.get(..cut).and_then(|kept| kept.rfind(' ')).filter(|_| goes_on);
             line.truncate(last.unwrap_or(cut));
         }
-        let mut total = tokens::count(DASH);
+        let mut total = tokens::of_word(DASH);
         let (mut start, mut ends) = (0, Vec::new());
         for word in line.split(' ').filter(|word| !word.is_empty()) {
-            total += tokens::count(&format!(" {word}"));
+            total += tokens::of_word(&format!(" {word}"));
             start += word.len();
             ends.push((start, total));
             start += 1;
@@ -62,12 +62,12 @@ impl Words {
 
     /// As many words as there is room for with an ellipsis behind them.
     fn begun(&self, room: usize) -> Option<(String, usize)> {
-        let before = std::iter::once((0, tokens::count(DASH))).chain(self.ends.iter().copied());
+        let before = std::iter::once((0, tokens::of_word(DASH))).chain(self.ends.iter().copied());
         let rows: Vec<_> = before.zip(&self.ends).collect();
         rows.into_iter().rev().filter(|((_, before), _)| *before < room).find_map(
             |((start, before), (end, _))| {
                 let word = self.line.get(start..*end)?.trim_start();
-                let cost = before + tokens::count(&format!(" {word}…"));
+                let cost = before + tokens::of_word(&format!(" {word}…"));
                 let text = self.line.get(..*end).filter(|_| cost <= room)?;
                 Some((format!("{text}…"), cost))
             },

@@ -15,6 +15,8 @@ pub(super) struct Params {
     required: usize,
     /// What each costs with a comma behind it; the first with the name before it.
     costs: Vec<usize>,
+    /// What all of them cost, closed.
+    whole: usize,
 }
 
 const REST: &str = " …)";
@@ -26,12 +28,17 @@ impl Params {
         let optional = optional.take(limits::SIGNATURE_PARAMS_MAX + 1);
         let required = shape.required.iter().map(plain).take(limits::CARD_TOKENS_MAX);
         let written: Vec<String> = required.chain(optional).collect();
-        let costs = written.iter().enumerate().map(|(place, param)| match place {
-            0 => tokens::count(&format!("{name}({param},")),
-            _ => tokens::count(&format!(" {param},")),
-        });
+        let cost = |place: usize, param: &str, end: char| match place {
+            0 => tokens::count(&format!("{name}({param}{end}")),
+            _ => tokens::of_word(&format!(" {param}{end}")),
+        };
+        let rows = written.iter().enumerate();
+        let costs: Vec<usize> = rows.map(|(place, param)| cost(place, param, ',')).collect();
+        let last = written.len().saturating_sub(1);
+        let before: usize = costs.iter().take(last).sum();
+        let whole = before + cost(last, written.last().map_or("", String::as_str), ')');
         let required = shape.required.len();
-        Self { name: name.to_owned(), costs: costs.collect(), written, required }
+        Self { name: name.to_owned(), costs, whole, written, required }
     }
 
     /// As many parameters as cost at most so many tokens, and what they cost.
@@ -48,7 +55,7 @@ impl Params {
 
     /// How many of the parameters, in their order, fit into so many tokens.
     fn fitting(&self, tokens_max: usize) -> usize {
-        let rest = tokens::count(REST);
+        let rest = tokens::of_word(REST);
         let mut total = 0;
         let kept = self.costs.iter().take_while(|cost| {
             total += *cost;
@@ -57,18 +64,21 @@ impl Params {
         let kept = kept.count();
         // Without an ellipsis behind it, the last one may just fit.
         let all = self.written.len();
-        if kept + 1 >= all && self.first(all).1 <= tokens_max { all } else { kept }
+        if kept + 1 >= all && self.whole <= tokens_max { all } else { kept }
     }
 
     fn first(&self, count: usize) -> (String, usize) {
-        let Self { name, written, .. } = self;
+        let Self { name, written, costs, whole, .. } = self;
         let kept = written.iter().take(count).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let signature = match (count, written.len()) {
-            (count, all) if count >= all => format!("{name}({kept})"),
-            (0, _) => format!("{name}(…)"),
-            _ => format!("{name}({kept},{REST}"),
-        };
-        let cost = tokens::count(&signature);
-        (signature, cost)
+        if count >= written.len() {
+            return (format!("{name}({kept})"), *whole);
+        }
+        if count == 0 {
+            let signature = format!("{name}(…)");
+            let cost = tokens::count(&signature);
+            return (signature, cost);
+        }
+        let cost = costs.iter().take(count).sum::<usize>() + tokens::of_word(REST);
+        (format!("{name}({kept},{REST}"), cost)
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use model::{Code, Effect};
 use proptest::prelude::*;
+use serde_json::json;
 
 fn source(upstream: &str, definitions: Vec<Value>) -> Source {
     let upstream = UpstreamName::from_string(upstream);
