@@ -51,6 +51,9 @@ pub struct Browse {
     /// Names that read like the query, where nothing matches it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<String>,
+    /// The best of this query, best first, where the cards stand in another order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranked: Vec<String>,
     /// What the reader can do next.
     pub hint: String,
 }
@@ -58,7 +61,10 @@ pub struct Browse {
 impl Browse {
     /// What a model reads: a line a card, then what it should know beside them. Never empty.
     pub fn to_text(&self) -> String {
-        let folders = self.folders.iter().map(|(name, tools)| format!("/{name} ({tools} tools)"));
+        let folders = self.folders.iter().map(|(name, tools)| match tools {
+            1 => format!("/{name} (1 tool)"),
+            tools => format!("/{name} ({tools} tools)"),
+        });
         let list = |label: &str, words: &[String]| match words {
             [] => String::new(),
             words => format!("{label}: {}", words.join(", ")),
@@ -71,6 +77,7 @@ impl Browse {
             self.alike.join("\n"),
             list("not answering now, tools as last listed", &self.stale),
             self.note.clone().unwrap_or_default(),
+            list("best of these for this query, best first", &self.ranked),
             self.hint.clone(),
         ];
         let paragraphs = paragraphs.into_iter().filter(|paragraph| !paragraph.is_empty());
@@ -92,6 +99,7 @@ impl Browse {
             "alike": self.alike,
             "stale": self.stale,
             "note": self.note,
+            "ranked": self.ranked,
             "hint": self.hint,
         });
         if let Some(fields) = fields.as_object_mut() {
@@ -129,9 +137,10 @@ impl Catalogue {
         let seen = self.seen(look);
         let note = look.note.map(str::to_owned);
         if path.is_root() {
-            let hint = "open a namespace by its path, or search with words".to_owned();
+            let (folders, more) = bounded(folders(&seen), limits::FOLDERS_MAX);
+            let hint = format!("{more}open a namespace by its path, or search with words");
             let stale = look.stale_among(seen.iter().copied());
-            return Ok(Browse { folders: folders(&seen), hint, stale, note, ..Browse::default() });
+            return Ok(Browse { folders, hint, stale, note, ..Browse::default() });
         }
         let found = seen.iter().filter(|entry| path.matches(entry));
         let mut found: Vec<_> = found.map(|entry| (Arc::clone(entry), None)).collect();
@@ -146,12 +155,15 @@ impl Catalogue {
             }
             found.retain(|(entry, _)| path.group_of(entry).is_none());
         }
-        let hint = match (found.len().saturating_sub(top_k), groups.is_empty()) {
+        let (folders, more) = bounded(groups.into_iter().collect(), limits::FOLDERS_MAX);
+        let hint = match (found.len().saturating_sub(top_k), folders.is_empty()) {
             (0, true) => "call one by its name, with these arguments".to_owned(),
-            (0, false) => "open a group by its path, or search with words".to_owned(),
-            (more, _) => format!("{more} more here; raise `top_k` or search with words"),
+            (0, false) => format!("{more}open a group by its path, or search with words"),
+            (tools, _) if top_k < limits::TOP_K_MAX => {
+                format!("{tools} more here; raise `top_k` or search with words")
+            }
+            (tools, _) => format!("{tools} more here; search for them with words"),
         };
-        let folders = groups.into_iter().collect();
         let browse = Browse { folders, stale, note, hint, ..Browse::default() };
         let cards = make_cards(&found, top_k, browse.tokens(), self.generation());
         Ok(Browse { cards, ..browse })
@@ -165,6 +177,16 @@ pub(crate) fn folders(seen: &[&Arc<Entry>]) -> Vec<(String, usize)> {
         *counts.entry(&entry.item.namespace).or_default() += 1;
     }
     counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+/// The first so many, and words for how many are left out.
+pub(crate) fn bounded(
+    mut folders: Vec<(String, usize)>,
+    most: usize,
+) -> (Vec<(String, usize)>, String) {
+    let more = folders.len().saturating_sub(most);
+    folders.truncate(most);
+    (folders, if more > 0 { format!("{more} more are not listed; ") } else { String::new() })
 }
 
 /// Names of tools that read like one of the words, best first.
@@ -197,7 +219,8 @@ pub(crate) fn near_names(words: &str, seen: &[&Arc<Entry>]) -> Vec<String> {
 }
 
 fn nowhere(text: &str, seen: &[&Arc<Entry>]) -> Fault {
-    let near = near(text, seen);
+    let near = Some(of_upstream(text, seen)).filter(|own| !own.is_empty());
+    let near = near.unwrap_or_else(|| near_paths(text, seen));
     let hint = if near.is_empty() {
         "`/` lists what there is".to_owned()
     } else {
@@ -207,8 +230,17 @@ fn nowhere(text: &str, seen: &[&Arc<Entry>]) -> Fault {
     fault.at(text).with("near", near)
 }
 
+/// Where the tools of an upstream lie whose name was taken for a namespace.
+fn of_upstream(text: &str, seen: &[&Arc<Entry>]) -> Vec<String> {
+    let first = text.split('/').nth(1).unwrap_or_default();
+    let is_own = |entry: &&&Arc<Entry>| entry.item.key.upstream.as_str() == first;
+    let own: Vec<&Arc<Entry>> = seen.iter().filter(is_own).copied().collect();
+    let (own, _) = bounded(folders(&own), limits::NEAR_MAX);
+    own.into_iter().map(|(name, _)| format!("/{name}")).collect()
+}
+
 /// Paths of namespaces and tools that read alike, best first.
-fn near(text: &str, seen: &[&Arc<Entry>]) -> Vec<String> {
+fn near_paths(text: &str, seen: &[&Arc<Entry>]) -> Vec<String> {
     const ALIKE: f64 = 0.7;
     let folders = folders(seen).into_iter().map(|(name, _)| format!("/{name}"));
     let tools = seen.iter().map(|entry| path_of(entry));

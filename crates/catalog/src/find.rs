@@ -7,7 +7,7 @@ use model::UpstreamName;
 use model::fault::one_line;
 use search::{Ask, Explanation, Hit, Index, Twin};
 
-use crate::browse::{Browse, folders, near_names};
+use crate::browse::{Browse, bounded, folders, near_names};
 use crate::cards::make_cards;
 use crate::entry::Entry;
 use crate::generation::Catalogue;
@@ -90,11 +90,13 @@ impl Catalogue {
         let note = look.note.map(str::to_owned);
         let browse = Browse { unmatched: ranking.unmatched, note, ..Browse::default() };
         if scored.is_empty() {
-            let hint = "nothing matches; try other words, or browse by path: `/` lists namespaces, \
-                        `/namespace` its tools";
             let seen = self.seen(look);
-            let (folders, near) = (folders(&seen), near_names(words, &seen));
-            return Browse { folders, near, hint: hint.to_owned(), ..browse };
+            let (folders, more) = bounded(folders(&seen), limits::NAMESPACES_NAMED_MAX);
+            let hint = format!(
+                "{more}nothing matches; try other words, or browse by path: `/` lists namespaces, \
+                 `/namespace` its tools"
+            );
+            return Browse { folders, near: near_names(words, &seen), hint, ..browse };
         }
         let hint = if ranking.fits {
             "call one by its name, with these arguments"

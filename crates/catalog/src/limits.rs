@@ -72,6 +72,8 @@ pub const NEAR_MAX: usize = 5;
 pub const NEAR_WORDS_MAX: usize = 8;
 /// Namespaces named in the description of a meta-tool.
 pub const NAMESPACES_NAMED_MAX: usize = 20;
+/// Namespaces or groups in one answer to a path.
+pub const FOLDERS_MAX: usize = 60;
 /// One segment of a browse path.
 pub const SEGMENT_CHARS_MAX: usize = 64;
 /// A whole browse path.

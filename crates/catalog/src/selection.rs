@@ -1,5 +1,16 @@
 //! The contract of a choice: a schema that offers exactly these ids, and a reading of what came
 //! back that never guesses between two.
+//!
+//! ```
+//! use toolgate_catalog::selection::{Form, Reading, select, selection_schema};
+//!
+//! let offered = ["github.create_issue", "github.list_issues"];
+//! let schema = selection_schema(&offered, Form::OpenAi)?;
+//! assert_eq!(schema["type"], "json_schema");
+//! assert_eq!(select("GitHub.create", &offered)?, ("github.create_issue", Reading::Prefix));
+//! assert_eq!(select("github", &offered).unwrap_err().details["reason"], "ambiguous_prefix");
+//! # Ok::<(), model::Fault>(())
+//! ```
 
 use model::fault::one_line;
 use model::{Code, Fault};

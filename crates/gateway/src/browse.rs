@@ -13,6 +13,9 @@ use crate::gateway::Gateway;
 use crate::meaning::Heard;
 use crate::memory;
 
+/// Hits that are named in their order where the cards stand in another.
+const RANKED_MAX: usize = 5;
+
 impl Gateway {
     /// Cards for a query or a path.
     pub async fn browse(&self, caller: &Caller, query: &Query, top_k: Option<usize>) -> Cleared {
@@ -86,8 +89,10 @@ impl Gateway {
             tool.is_some_and(|tool| tool.quarantined().is_none() && visible(self, caller, tool))
         };
         let generation = catalogue.generation();
+        let best = found.cards.iter().filter(|card| card.score.is_some());
+        let ranked = best.take(RANKED_MAX).map(|card| card.id.clone()).collect();
         let cards = self.memory.with(key, |seen| seen.arrange(found.cards, generation, &sees));
-        Browse { cards, ..found }
+        Browse { cards, ranked, ..found }
     }
 
     /// How often this caller, and nobody else, used each tool; nothing unless that is wanted.

@@ -118,10 +118,17 @@ impl Ear<'_> {
                 reading.words.push(Word { spoken: run.to_owned(), senses });
             }
         }
-        if !found && !reading.unmatched.iter().any(|word| word == run) {
+        let is_unknown = !found && !self.is_named(run);
+        if is_unknown && !reading.unmatched.iter().any(|word| word == run) {
             reading.unmatched.push(run.to_owned());
         }
         reading.texts.push((means.unwrap_or_else(|| spaced(run)), 1.0));
+    }
+
+    /// Whether anything visible goes by this name, or lies in a place of it.
+    fn is_named(&self, run: &str) -> bool {
+        let names = self.index.names();
+        [names.place(run), names.squashed(run)].concat().into_iter().any(|doc| self.sight.sees(doc))
     }
 
     /// What a word may stand for among what is visible, and how it reads if not as written.

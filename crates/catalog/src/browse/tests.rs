@@ -183,3 +183,36 @@ fn exactly_one_of_query_and_path_is_needed() {
     assert_eq!(Query::from_args(text(), text()).unwrap_err().code, Code::ArgsInvalid);
     assert_eq!(Query::from_args(None, None).unwrap_err().code, Code::ArgsInvalid);
 }
+
+/// However many namespaces there are, an answer stays one that can be read.
+#[test]
+fn folders_are_bounded_and_the_rest_is_counted() {
+    let names = (0..600).map(|n| tool(&format!("place{n}.do"), "Does it.")).collect();
+    let source = Source {
+        upstream: UpstreamName::from_string("many"),
+        protocol: "mcp",
+        namespace: None,
+        definitions: names,
+        manifest: None,
+        extras: crate::Extras::default(),
+    };
+    let catalogue = Catalogue::build(Generation(1), vec![source], Naming::None);
+    let check = |query: Query, shown: usize| {
+        let found = catalogue.browse(&query, 10, &everything).unwrap();
+        assert_eq!(found.folders.len(), shown);
+        let more = format!("{} more are not listed", 600 - shown);
+        assert!(found.hint.starts_with(&more), "{}", found.hint);
+    };
+    check(Query::Path("/".to_owned()), limits::FOLDERS_MAX);
+    check(Query::Words("flurble".to_owned()), limits::NAMESPACES_NAMED_MAX);
+}
+
+/// The menu names upstreams, so a reader may ask for one: as a word, or as if it were a place.
+#[test]
+fn the_name_of_an_upstream_is_understood() {
+    assert_eq!(words("chat message", &everything).unmatched, [""; 0]);
+    assert_eq!(words("chat", &|_| false).unmatched, ["chat"]);
+    let fault = path("/chat").unwrap_err();
+    assert_eq!(fault.code, Code::PathNotFound);
+    assert!(fault.message.ends_with("near: /slack"), "{}", fault.message);
+}

@@ -20,7 +20,7 @@ impl Words {
     pub(super) fn new(text: &str) -> Self {
         // Enough for a line of full length, whatever white space it is spread over.
         let head: String = text.chars().take(8 * limits::CARD_DESCRIPTION_CHARS_MAX).collect();
-        let mut line = one_line(&head, usize::MAX);
+        let mut line = without_addresses(one_line(&head, usize::MAX));
         let cut = line.char_indices().nth(limits::CARD_DESCRIPTION_CHARS_MAX).map(|(at, _)| at);
         let is_whole = cut.is_none() && head.len() == text.len();
         if let Some(cut) = cut {
@@ -52,8 +52,9 @@ impl Words {
             return (self.line.clone(), cost);
         }
         let fitting = self.ends.iter().rev().filter(|(_, cost)| *cost <= room);
-        let fitting = fitting.filter_map(|(end, cost)| Some((self.line.get(..*end)?, *cost)));
-        let mut sentences = fitting.filter(|(text, _)| text.ends_with(['.', '!', '?']));
+        let mut sentences = fitting.filter_map(|(end, cost)| {
+            Some((self.line.get(..*end).filter(|text| ends_sentence(text))?, *cost))
+        });
         if let Some((text, cost)) = sentences.next() {
             return (text.to_owned(), cost);
         }
@@ -89,4 +90,46 @@ impl Words {
         let cost = cost(&text);
         (fitting > 0 && cost <= room).then_some((text, cost))
     }
+}
+
+/// Whether a sentence ends here and not a shortened word.
+fn ends_sentence(text: &str) -> bool {
+    const SHORTENED: [&str; 12] = [
+        "e.g.", "i.e.", "etc.", "vs.", "no.", "nr.", "cf.", "incl.", "approx.", "max.", "min.",
+        "ca.",
+    ];
+    let last = text.rsplit(' ').next().unwrap_or_default().trim_start_matches(['(', '[', '"']);
+    match text.chars().next_back() {
+        Some('!' | '?') => true,
+        Some('.') => !SHORTENED.contains(&last.to_lowercase().as_str()),
+        _ => false,
+    }
+}
+
+/// A card says what a tool does; where more is written about it is for programs and people.
+fn without_addresses(line: String) -> String {
+    const LINK: &str = "[link]";
+    let begins = |word: &str| {
+        let at = word.find("http://").or_else(|| word.find("https://"));
+        at.filter(|at| {
+            word.get(..*at).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
+        })
+    };
+    if !line.contains("://") {
+        return line;
+    }
+    let words = line.split(' ').map(|word| {
+        let Some((before, address)) = begins(word).and_then(|at| word.split_at_checked(at)) else {
+            return word.to_owned();
+        };
+        let is_own = |c: char| {
+            !matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | ')' | ']' | '>' | '"' | '\'' | '`')
+        };
+        let end = address
+            .rfind(is_own)
+            .and_then(|at| address.get(at..)?.chars().next().map(|c| at + c.len_utf8()));
+        let after = end.and_then(|end| address.get(end..)).unwrap_or_default();
+        format!("{before}{LINK}{after}")
+    });
+    words.collect::<Vec<_>>().join(" ")
 }

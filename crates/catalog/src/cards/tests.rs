@@ -144,6 +144,34 @@ fn a_name_that_would_fill_a_card_is_shown_cut() {
     }
 }
 
+/// CW-41 to CW-50: a card is words, never an address, wherever a server wrote one.
+#[test]
+fn no_card_holds_an_address() {
+    let check = |description: &str, expected: &str| {
+        let card = one(json!({"name": "t", "description": description, "inputSchema": {}}));
+        assert_eq!(card.description, expected);
+    };
+    check("See https://in.example/docs?token=abc. Then go.", "See [link]. Then go.");
+    check("Reads (http://a.example/x) and more", "Reads ([link]) and more");
+    check("Reads [the page](https://a.example/x), too", "Reads [the page]([link]), too");
+    check("Fetches any http or https:// address", "Fetches any http or [link] address");
+}
+
+/// A dot that shortens a word ends no sentence.
+#[test]
+fn a_cut_falls_behind_a_whole_sentence() {
+    let filler = "word ".repeat(120);
+    let check = |begin: &str, expected: &str| {
+        let description = format!("{begin} {filler}");
+        let card = one(json!({"name": "t", "description": description, "inputSchema": {}}));
+        assert!(card.description.starts_with(expected), "{}", card.description);
+        assert_eq!(card.description.len() == expected.len(), expected.ends_with('.'));
+    };
+    check("Looks it up. Then", "Looks it up.");
+    check("Looks up the company No. 7 of", "Looks up the company No. 7 of word");
+    check("Takes any field, e.g. Its", "Takes any field, e.g. Its word");
+}
+
 /// No schema, no address, no metadata, and nothing that says nothing.
 #[test]
 fn the_structured_form_leaves_out_what_says_nothing() {

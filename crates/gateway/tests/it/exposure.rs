@@ -148,4 +148,9 @@ async fn seen_cards_come_first_within_a_run_and_nowhere_else() {
     assert_eq!(browse(&in_session, None, "beta").await, ["gamma_three", mark, "beta_two"]);
     world.refresh().await;
     assert_eq!(browse(&alice(), Some("r1"), "beta").await, ["beta_two"]);
+    let query = Query::Words("gamma".to_owned());
+    let found = world.gateway.browse_in(&alice(), Some("r1"), &query, Some(1)).await;
+    let told = found.get().full_text();
+    assert!(told.contains("best first: gamma_three"), "{told}");
+    assert_eq!(found.get().structured.as_ref().unwrap()["ranked"], json!(["gamma_three"]));
 }
