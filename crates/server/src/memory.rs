@@ -15,27 +15,45 @@ use tokio::sync::oneshot;
 
 type Reply = oneshot::Sender<Result<Value, WireError>>;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Memory {
-    asked: Mutex<HashMap<Id, Reply>>,
+    /// None once the client has gone.
+    asked: Mutex<Option<HashMap<Id, Reply>>>,
     last_question: AtomicU64,
     level: Mutex<Option<LogLevel>>,
     followed: Mutex<BTreeSet<String>>,
     newest_stream: AtomicU64,
 }
 
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            asked: Mutex::new(Some(HashMap::new())),
+            last_question: AtomicU64::default(),
+            level: Mutex::default(),
+            followed: Mutex::default(),
+            newest_stream: AtomicU64::default(),
+        }
+    }
+}
+
 impl Memory {
-    /// Remembers a question to the client and gives the id it goes out under.
+    /// Remembers a question to the client and gives the id it goes out under. Of one that has gone
+    /// nobody need wait for an answer.
     pub fn ask(&self, reply: Reply) -> Id {
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
         let id = Id::Text(format!("gate-{number}"));
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), reply);
+        if let Some(asked) = self.asked.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            asked.insert(id.clone(), reply);
+        }
         id
     }
 
     /// Hands the client's answer to whoever asked. Answers nobody waits for are not missed.
     pub fn answered(&self, id: &Id, outcome: Result<Value, RpcError>) {
-        let reply = self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let reply = asked.as_mut().and_then(|asked| asked.remove(id));
+        drop(asked);
         let outcome = outcome.map_err(|error| WireError {
             code: error.code,
             message: error.message,
@@ -49,9 +67,14 @@ impl Memory {
     /// Gives questions up; whoever asked hears that nobody answers.
     pub fn forget(&self, questions: &[Id]) {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        for id in questions {
-            asked.remove(id);
+        if let Some(asked) = asked.as_mut() {
+            asked.retain(|id, _| !questions.contains(id));
         }
+    }
+
+    /// The client has gone: nobody answers what it was asked, now or later.
+    pub fn leave(&self) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     pub fn level(&self) -> Option<LogLevel> {
@@ -110,6 +133,17 @@ mod tests {
         let id = memory.ask(reply);
         memory.forget(&[id]);
         assert!(answer.await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_has_gone_answers_nothing() {
+        let memory = Memory::default();
+        let (before, answer_before) = oneshot::channel();
+        memory.ask(before);
+        memory.leave();
+        let (after, answer_after) = oneshot::channel();
+        memory.ask(after);
+        assert!(answer_before.await.is_err() && answer_after.await.is_err());
     }
 
     #[test]

@@ -15,7 +15,8 @@ use crate::limits;
 use crate::reply;
 use crate::sessions::Visit;
 
-/// Serves one client until it closes its end or `stop` is cancelled; running calls are finished.
+/// Serves one client until it closes its end or `stop` is cancelled; running calls are finished, and
+/// what only waits for the client is not.
 pub async fn serve<R, W>(mcp: Mcp, input: R, output: W, stop: CancellationToken)
 where
     R: AsyncRead + Unpin,
@@ -23,16 +24,19 @@ where
 {
     let (frames, queue) = mpsc::channel(limits::FRAMES_QUEUED);
     let writing = tokio::spawn(write(output, queue));
+    let gone = stop.child_token();
     let mut pipe = Pipe {
         visit: Visit::new(mcp.doorkeeper.local(), Revision::NEWEST_LEGACY),
         mcp: Arc::new(mcp),
         frames,
         calls: TaskTracker::new(),
-        stop: stop.clone(),
+        stop: gone.clone(),
         telling: None,
     };
     pipe.read(input, stop).await;
     pipe.telling = None;
+    gone.cancel();
+    pipe.visit.memory.leave();
     pipe.calls.close();
     pipe.calls.wait().await;
     drop(pipe);
@@ -46,6 +50,7 @@ struct Pipe {
     visit: Visit,
     frames: Frames,
     calls: TaskTracker,
+    /// The client has gone, or the gate stops.
     stop: CancellationToken,
     /// Tells the client of changes, once it has introduced itself.
     telling: Option<AbortOnDropHandle<()>>,
