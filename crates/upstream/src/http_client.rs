@@ -1,5 +1,6 @@
 //! One pooled HTTP client for all upstreams: no redirects, no cookies, bounded bodies.
 
+use std::io::ErrorKind;
 use std::pin::Pin;
 
 use auth::Credentials;
@@ -74,8 +75,37 @@ pub(crate) async fn send(
             return denied(refused);
         }
         let log = format!("{error}: {:?}", std::error::Error::source(&error));
-        Fault::new(Code::UpstreamUnavailable, "the upstream cannot be reached").logging(log)
+        let message = format!("the upstream cannot be reached{}", reason(&error));
+        Fault::new(Code::UpstreamUnavailable, message).logging(log)
     })
+}
+
+/// What is to be looked at first, where that is clear.
+fn reason(error: &(dyn std::error::Error + 'static)) -> &'static str {
+    let causes = || std::iter::successors(Some(error), |error| error.source());
+    // That a name is unknown, the system says in words alone.
+    if causes().any(|cause| cause.to_string().starts_with("dns error")) {
+        return ": nobody knows its name";
+    }
+    let io = causes().find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    match io.map(kind) {
+        Some(ErrorKind::ConnectionRefused) => ": the connection was refused; is it running?",
+        Some(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof) => {
+            ": it closed the connection"
+        }
+        Some(ErrorKind::InvalidData) => ": its certificate or its TLS is not as it should be",
+        Some(ErrorKind::TimedOut) => ": the connection took too long",
+        Some(ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
+            ": there is no way to its address"
+        }
+        _ => "",
+    }
+}
+
+/// The kind of the innermost error: TLS wraps those of its connection.
+fn kind(error: &std::io::Error) -> ErrorKind {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<std::io::Error>());
+    inner.map_or_else(|| error.kind(), kind)
 }
 
 /// What the resolver would not give, if that is why nothing was connected.
@@ -127,4 +157,40 @@ pub(crate) async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, Fau
 fn body_size_hint(body: &Incoming) -> usize {
     let exact = body.size_hint().exact().unwrap_or_default();
     usize::try_from(exact).unwrap_or_default().min(limits::MESSAGE_BYTES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    async fn refused_by(url: String) -> String {
+        let mut request = Request::new(Full::new(Bytes::new()));
+        *request.uri_mut() = url.parse().unwrap();
+        send(&client().unwrap(), request).await.unwrap_err().message
+    }
+
+    /// One that says this to whoever comes.
+    async fn saying(words: &'static [u8]) -> std::net::SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut heard = [0; 16];
+            stream.read_exact(&mut heard).await.unwrap();
+            stream.write_all(words).await.unwrap();
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn who_cannot_be_reached_is_said_to_be_so_with_the_reason() {
+        let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let told = refused_by(format!("http://{nobody}/mcp")).await;
+        assert!(told.contains("the connection was refused"), "{told}");
+        let plain = saying(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await;
+        let told = refused_by(format!("https://{plain}/mcp")).await;
+        assert!(told.contains("TLS"), "{told}");
+    }
 }

@@ -36,6 +36,9 @@ pub const STDERR_LINE_BYTES_MAX: usize = 4_096;
 /// Lines of standard error kept of one child, and how much of each.
 pub const STDERR_LINES_KEPT: usize = 40;
 pub const STDERR_LINE_CHARS: usize = 400;
+/// What a child may print besides messages within so long, without a message in between.
+pub const NOISE_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub const NOISE_TIME: Duration = Duration::from_secs(10);
 /// Failures in a row before an upstream is left alone for a while.
 pub const FAILURES_BORNE: u32 = 3;
 /// How long it is left alone: doubled from the least to the most, and up to a quarter longer.

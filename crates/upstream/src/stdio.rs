@@ -1,9 +1,11 @@
 //! MCP servers that are child processes: started on first use, shared by all calls, stopped when
 //! nobody uses them for long. A child that dies is started again by the next call.
 
+mod absent;
 mod child;
 mod family;
 mod greet;
+mod noise;
 mod said;
 mod usage;
 
@@ -174,15 +176,17 @@ impl Home {
                 return Ok(open);
             }
             self.open_as(age, bell.clone()).await
+            self.said.forget();
         });
         let first = first.await;
         // Silence says nothing about its age; any other failure may be that of another server.
         let Ok(first) = first else { return Err(self.told(too_slow(patience))) };
         let opened = match first {
-            Err(fault) if age == Age::Auto && fault.code == Code::UpstreamUnavailable => self
-                .open_as(Age::Pinned(Revision::NEWEST_LEGACY), bell)
-                .await
-                .map_err(|_same| fault),
+            Err(fault) if age == Age::Auto && fault.code == Code::UpstreamUnavailable => {
+                self.said.forget();
+                let legacy = Age::Pinned(Revision::NEWEST_LEGACY);
+                self.open_as(legacy, bell).await.map_err(|_same| fault)
+            }
             opened => opened,
         };
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) =

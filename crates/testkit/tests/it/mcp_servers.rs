@@ -115,6 +115,15 @@ async fn a_child_that_cannot_be_started_is_said_to_be_unavailable() {
     assert_eq!((name.as_str(), fault.code), ("child", Code::UpstreamUnavailable));
 }
 
+/// Noise is ignored, but not without end: a server that does nothing else is ended, and says so.
+#[tokio::test]
+async fn a_child_that_prints_and_never_answers_is_ended() {
+    let args = ["-c", "yes \"$(printf '%04000d' 0)\""].map(str::to_owned).to_vec();
+    let child = Stdio::new(Config { args, ..Config::new("sh") });
+    let fault = child.list().await.unwrap_err();
+    assert!(fault.message.contains("no message among them"), "{fault}");
+}
+
 /// Both ways a call is given up: the child is told, under the number it knows.
 #[tokio::test]
 async fn a_child_learns_that_its_call_was_given_up() {

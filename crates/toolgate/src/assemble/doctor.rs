@@ -17,6 +17,8 @@ pub(crate) struct Finding {
     pub(crate) well: bool,
     /// The command that is started, word for word as the file has it, where one is.
     pub(crate) runs: Option<String>,
+    /// The address that is asked, where one is.
+    pub(crate) at: Option<String>,
     /// The MCP revision spoken, where one is.
     pub(crate) speaks: Option<String>,
     pub(crate) tools: usize,
@@ -42,6 +44,7 @@ pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
             kind: config.upstreams.get(&name).map_or("", |upstream| upstream.target.kind()),
             well: list.is_ok(),
             runs: config.upstreams.get(&name).and_then(|upstream| command(&upstream.target)),
+            at: config.upstreams.get(&name).and_then(|upstream| address(&upstream.target)),
             speaks: connector.and_then(|connector| connector.speaks()),
             tools: list.as_ref().map_or(0, |offer| offer.tools.len()),
             took_ms,
@@ -55,6 +58,10 @@ pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
     }
     findings.sort_by(|one, other| one.upstream.cmp(&other.upstream));
     Ok(findings)
+}
+
+fn address(target: &Target) -> Option<String> {
+    matches!(target, Target::Http { .. } | Target::Sse { .. }).then(|| target.shown())
 }
 
 /// As a shell would be told it. Values of the environment stay the names they have in the file.

@@ -60,7 +60,7 @@ fn checklist(context: &Context, points: &[Point]) -> Result<(), CliError> {
 }
 
 fn show(context: &Context, finding: &Finding) -> Result<(), CliError> {
-    let Finding { upstream, kind, tools, speaks, problem, said, runs, .. } = finding;
+    let Finding { upstream, kind, tools, speaks, problem, said, runs, at, .. } = finding;
     let spoken = speaks.as_ref().map(|revision| format!(", MCP {revision}")).unwrap_or_default();
     let line = match problem {
         None => format!("well  {upstream} ({kind}{spoken}): {tools} tools"),
@@ -69,6 +69,9 @@ fn show(context: &Context, finding: &Finding) -> Result<(), CliError> {
     context.out.line(&line)?;
     if let Some(command) = runs {
         context.out.line(&format!("      $ {command}"))?;
+    }
+    if let Some(address) = at {
+        context.out.line(&format!("      at {address}"))?;
     }
     said.iter().try_for_each(|line| context.out.line(&format!("        {line}")))
 }

@@ -184,10 +184,9 @@ fn refusal(status: StatusCode, body: &[u8], id: i64) -> Fault {
         _ => None,
     });
     match said {
-        Some(error) => peer::call_fault(error),
-        None => {
-            refused(status).logging(model::fault::one_line(&String::from_utf8_lossy(body), 400))
-        }
+        // Whatever else is said: who is not let in is not let in.
+        Some(error) if status != StatusCode::UNAUTHORIZED => peer::call_fault(error),
+        _ => refused(status).logging(model::fault::one_line(&String::from_utf8_lossy(body), 400)),
     }
 }
 
@@ -198,7 +197,14 @@ pub(super) fn refused(status: StatusCode) -> Fault {
         429 | 500..=599 => Code::UpstreamUnavailable,
         _ => Code::UpstreamError,
     };
-    Fault::new(code, format!("the upstream answered with status {}", status.as_u16()))
+    let hint = match status.as_u16() {
+        300..=399 => "; it points elsewhere, and nobody follows it there",
+        401 => "; it wants credentials in its `headers`, or other ones",
+        403 => "; the credentials in its `headers` do not suffice",
+        404 | 405 => "; is the path of its address right?",
+        _ => "",
+    };
+    Fault::new(code, format!("the upstream answered with status {}{hint}", status.as_u16()))
         .with("status", status.as_u16())
 }
 

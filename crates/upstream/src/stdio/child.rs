@@ -15,7 +15,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Config;
+use super::absent::cannot_start;
 use super::family::{Family, MARK};
+use super::noise::Noise;
 use super::said::Said;
 use super::usage::Usage;
 use crate::connector::{Bell, Ring};
@@ -68,12 +70,8 @@ impl Child {
         said: &Arc<Said>,
     ) -> Result<Self, Fault> {
         let mut family = Family::new(Arc::clone(&config.guard));
-        let mut process = command(config, &family.mark).spawn().map_err(|error| {
-            Fault::new(
-                Code::UpstreamUnavailable,
-                format!("cannot start `{}`: {error}", config.command),
-            )
-        })?;
+        let spawned = command(config, &family.mark).spawn();
+        let mut process = spawned.map_err(|error| cannot_start(config, &error))?;
         family.led_by(process.id());
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (process.stdin.take(), process.stdout.take(), process.stderr.take())
@@ -92,7 +90,12 @@ impl Child {
             fate: OnceLock::new(),
             ended: CancellationToken::new(),
         });
-        let ear = Ear { life: Arc::clone(&life), outbox: outbox.clone(), bell: bell.clone() };
+        let ear = Ear {
+            life: Arc::clone(&life),
+            outbox: outbox.clone(),
+            bell: bell.clone(),
+            noise: Noise::new(),
+        };
         let listening = [
             AbortOnDropHandle::new(tokio::spawn(read(stdout, ear))),
             AbortOnDropHandle::new(tokio::spawn({
@@ -283,22 +286,25 @@ struct Ear {
     life: Arc<Life>,
     outbox: mpsc::Sender<Vec<u8>>,
     bell: Option<Bell>,
+    noise: Noise,
 }
 
-async fn read(mut stdout: ChildStdout, ear: Ear) {
+async fn read(mut stdout: ChildStdout, mut ear: Ear) {
     let mut lines = Lines::new(limits::MESSAGE_BYTES_MAX);
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
         for line in lines.push(buffer.get(..count).unwrap_or_default()) {
-            match line {
+            let borne = match line {
                 Line::Complete(line) => ear.take(&line),
                 Line::TooLong => {
-                    tracing::warn!("an upstream sent a message over the size limit");
-                    let why = format!("a message over {} bytes", limits::MESSAGE_BYTES_MAX);
-                    drop(ear.life.fate.set(why));
-                    ear.life.alive.store(false, Ordering::Release);
-                    return ear.life.silent.cancel();
+                    Err(format!("a message over {} bytes", limits::MESSAGE_BYTES_MAX))
                 }
+            };
+            if let Err(why) = borne {
+                tracing::warn!(why, "an upstream is not to be borne");
+                drop(ear.life.fate.set(why));
+                ear.life.alive.store(false, Ordering::Release);
+                return ear.life.silent.cancel();
             }
         }
     }
@@ -307,21 +313,29 @@ async fn read(mut stdout: ChildStdout, ear: Ear) {
 }
 
 impl Ear {
-    fn take(&self, line: &[u8]) {
+    /// Takes a line in, unless it is one too many; then says why.
+    fn take(&mut self, line: &[u8]) -> Result<(), String> {
         self.life.given_up.store(0, Ordering::Release);
         let messages = match peer::read(line) {
             Ok(messages) => messages,
             // Banners and logs on standard output are common; they are not for us.
+            Err(_) if self.noise.hear(line.len()) => {
+                let most = limits::NOISE_BYTES_MAX;
+                return Err(format!("it printed {most} bytes and no message among them"));
+            }
             Err(refusal) => {
-                return tracing::debug!(reason = refusal.error.message, "noise on stdout");
+                tracing::debug!(reason = refusal.error.message, "noise on stdout");
+                return Ok(());
             }
         };
+        self.noise.message();
         for message in messages {
             let heard = self.life.pending.deliver(message, self.bell.as_ref());
             if !matches!(heard, Heard::Done) {
                 self.answer(heard);
             }
         }
+        Ok(())
     }
 
     /// Waits for the answer to a question apart, so that reading goes on.
