@@ -22,7 +22,6 @@ use auth::Credentials;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{Code, Fault};
 use protocol::{Revision, headers, peer};
-use serde_json::Map;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -34,7 +33,7 @@ use crate::connector::{Bell, Ring};
 use crate::egress::Egress;
 use crate::errand::Errand;
 use crate::limits;
-use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire};
+use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire, subscription};
 
 /// A server at an address.
 pub type Http = Mcp<HttpWire>;
@@ -140,9 +139,7 @@ impl Wire for HttpWire {
             return Ok(());
         }
         if !conversation.greeting.revision.is_modern() {
-            let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
-            let params = Map::from_iter([("uri".to_owned(), uri.into())]);
-            self.ask(&Asking::own(method, params)).await?;
+            self.ask(&subscription(uri, wanted)).await?;
         }
         *self.followed.lock().unwrap_or_else(PoisonError::into_inner) = followed;
         if conversation.greeting.revision.is_modern() {
@@ -207,12 +204,26 @@ impl HttpWire {
         let opened = Arc::new(Box::pin(self.begin_in_time()).await?);
         *slot = Some(Arc::clone(&opened));
         self.listen(&opened);
-        if self.opened_before.swap(true, Ordering::AcqRel)
-            && let Some(bell) = self.bell()
-        {
-            bell.ring(Ring::Reopened);
+        if self.opened_before.swap(true, Ordering::AcqRel) {
+            Box::pin(self.follow_again(&opened)).await;
+            if let Some(bell) = self.bell() {
+                bell.ring(Ring::Reopened);
+            }
         }
         Ok(opened)
+    }
+
+    /// Up to 2025-11-25 a new session knows of nothing that the former was asked for.
+    async fn follow_again(&self, conversation: &Arc<Conversation>) {
+        let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let modern = conversation.greeting.revision.is_modern();
+        for uri in followed.iter().filter(|_| !modern) {
+            let asking = subscription(uri, true);
+            let asked = self.ask_in(conversation, &asking);
+            if !matches!(tokio::time::timeout(limits::STOP_GRACE, asked).await, Ok(Ok(_))) {
+                tracing::debug!("an upstream was not asked again for news of a resource");
+            }
+        }
     }
 
     async fn begin_in_time(&self) -> Result<Conversation, Fault> {

@@ -21,7 +21,7 @@ use protocol::jsonrpc;
 use serde_json::{Map, Value};
 
 pub use self::wire::Wire;
-pub(crate) use self::wire::{Asking, Greeting, Reply, offered, wish};
+pub(crate) use self::wire::{Asking, Greeting, Reply, offered, subscription, wish};
 use crate::connector::{Bell, Connector, Offer};
 use crate::errand::Errand;
 pub use protocol::Revision;

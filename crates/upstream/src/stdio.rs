@@ -18,10 +18,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use model::{Code, Fault, Secret};
 use protocol::Revision;
-use serde_json::Map;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use self::child::Child;
 pub use self::family::Guard;
@@ -29,7 +29,7 @@ use self::said::Said;
 use self::usage::InUse;
 use crate::connector::{Bell, Ring};
 use crate::limits;
-use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire, wish};
+use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire, subscription, wish};
 
 /// How to start the child.
 #[derive(Clone, Debug)]
@@ -85,6 +85,8 @@ struct Home {
     bell: StdMutex<Option<Bell>>,
     /// Resources somebody wants news of.
     followed: StdMutex<BTreeSet<String>>,
+    /// Asks for news, one wish at a time.
+    listening: StdMutex<Option<AbortOnDropHandle<()>>>,
     said: Arc<Said>,
 }
 
@@ -109,6 +111,7 @@ impl Stdio {
                 closed: CancellationToken::new(),
                 bell: StdMutex::default(),
                 followed: StdMutex::default(),
+                listening: StdMutex::default(),
                 said: Arc::default(),
             }),
         })
@@ -149,9 +152,7 @@ impl Home {
         };
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
         self.hold(&opened);
-        if opened.greeting.revision.is_modern() {
-            self.listen(&opened);
-        }
+        self.listen(&opened);
         if self.started_before.swap(true, Ordering::AcqRel)
             && let Some(bell) = bell
         {
@@ -175,8 +176,8 @@ impl Home {
             {
                 return Ok(open);
             }
-            self.open_as(age, bell.clone()).await
             self.said.forget();
+            self.open_as(age, bell.clone()).await
         });
         let first = first.await;
         // Silence says nothing about its age; any other failure may be that of another server.
@@ -205,17 +206,26 @@ impl Home {
         Ok(Conversation { child, greeting, held: StdMutex::default() })
     }
 
-    /// 2026-07-28: one request that is answered by news for as long as the child lives.
+    /// Asks for all the news that are wanted, in place of any asking before. Since 2026-07-28 that is
+    /// one request, answered for as long as the child lives; before, a new child knows of nothing that
+    /// the former was asked for.
     fn listen(&self, open: &Arc<Conversation>) {
         let uris: Vec<String> = self.followed().into_iter().collect();
         let open = Arc::clone(open);
-        tokio::spawn(async move {
-            let asking = wish(&open.greeting, &uris);
-            let listen = |id| asking.frame(id, open.greeting.revision);
-            if let Err(fault) = open.child.ask(None, listen).await {
-                tracing::debug!(%fault, "an upstream tells of no changes");
+        let handle = AbortOnDropHandle::new(tokio::spawn(async move {
+            let revision = open.greeting.revision;
+            let wishes = if revision.is_modern() {
+                vec![wish(&open.greeting, &uris)]
+            } else {
+                uris.iter().map(|uri| subscription(uri, true)).collect()
+            };
+            for asking in wishes {
+                if let Err(fault) = open.child.ask(None, |id| asking.frame(id, revision)).await {
+                    tracing::debug!(%fault, "an upstream tells of no changes");
+                }
             }
-        });
+        }));
+        *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
     }
 
     fn followed(&self) -> BTreeSet<String> {
@@ -249,9 +259,7 @@ impl Wire for Pipe {
             return Ok(());
         }
         if !open.greeting.revision.is_modern() {
-            let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
-            let params = Map::from_iter([("uri".to_owned(), uri.into())]);
-            self.ask(&Asking::own(method, params)).await?;
+            self.ask(&subscription(uri, wanted)).await?;
         }
         *self.home.followed.lock().unwrap_or_else(PoisonError::into_inner) = followed;
         self.home.hold(&open);
@@ -282,6 +290,7 @@ impl Wire for Pipe {
 
     async fn close(&self) {
         self.home.closed.cancel();
+        self.home.listening.lock().unwrap_or_else(PoisonError::into_inner).take();
         let open = self.home.open.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(open) = open {
             open.child.stop().await;

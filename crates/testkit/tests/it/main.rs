@@ -16,6 +16,7 @@ mod crowds;
 mod envelope;
 mod faults;
 mod finding;
+mod following;
 mod generations;
 mod governing;
 mod hidden;

@@ -2,9 +2,11 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test may fall over")]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use auth::Credentials;
+use model::Code;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -242,4 +244,69 @@ async fn a_broken_stream_is_gone_on_with() {
     let done = odd.world().await.call("peek", json!({})).await;
     assert_eq!(code(&done), None, "{done:?}");
     assert_eq!(done.cleared.get().full_text(), "seen");
+}
+
+/// Who does not let us in is not asked in other ways: it would refuse those, too.
+#[tokio::test]
+async fn a_refusal_of_credentials_is_final_whatever_its_body_says() {
+    let odd = Odd::start(|asked| {
+        say(401, "application/json", &asked.error(-32000, &Value::Null).to_string())
+    })
+    .await;
+    let fault = odd.http().list().await.unwrap_err();
+    assert_eq!(fault.code, Code::AuthFailed, "{fault}");
+    assert!(fault.message.contains("`headers`"), "{fault}");
+    assert_eq!(odd.methods(), ["server/discover"]);
+}
+
+/// A server that has forgotten a session has forgotten what was followed in it.
+#[tokio::test]
+async fn a_session_opened_again_is_asked_for_the_same_news() {
+    let forgotten = Arc::new(AtomicBool::new(false));
+    let forgets = Arc::clone(&forgotten);
+    let odd = Odd::start(move |asked| {
+        let answer = match asked.method() {
+            "server/discover" => asked.error(-32601, &Value::Null),
+            "initialize" => {
+                let mut answer = asked.legacy();
+                answer["result"]["capabilities"]["resources"] = json!({"subscribe": true});
+                answer
+            }
+            _ if !asked.is_get() && forgets.swap(false, Ordering::SeqCst) => {
+                return say(404, "text/plain", "");
+            }
+            "resources/list" => {
+                asked.result(json!({"resources": [{"uri": "test://a", "name": "a"}]}))
+            }
+            "resources/templates/list" => asked.result(json!({"resourceTemplates": []})),
+            "resources/subscribe" => asked.result(json!({})),
+            _ => asked.legacy(),
+        };
+        let said = String::from_utf8(json_or_202(asked, &answer)).unwrap();
+        said.replacen("\r\n", "\r\nMcp-Session-Id: s\r\n", 1).into_bytes()
+    })
+    .await;
+    let world = odd.world().await;
+    world.gateway.follow(&World::ann(), "test://a", true).await.unwrap();
+    forgotten.store(true, Ordering::SeqCst);
+    assert_eq!(code(&world.call("peek", json!({})).await), None);
+    let count = |method: &str| odd.methods().iter().filter(|one| *one == method).count();
+    assert_eq!((count("initialize"), count("resources/subscribe")), (2, 2));
+}
+
+/// An address that points elsewhere is not followed there, with or without credentials.
+#[tokio::test]
+async fn a_redirect_leads_nowhere() {
+    let elsewhere = Odd::start(|asked| json_or_202(asked, &asked.legacy())).await;
+    for status in [301, 302, 303, 307, 308] {
+        let location = format!("Location: {}", elsewhere.url);
+        let odd = Odd::start(move |_| {
+            let said = String::from_utf8(say(status, "text/plain", "")).unwrap();
+            said.replacen("\r\n", &format!("\r\n{location}\r\n"), 1).into_bytes()
+        })
+        .await;
+        let fault = odd.http().list().await.unwrap_err();
+        assert!(fault.message.contains(&status.to_string()), "{fault}");
+    }
+    assert!(elsewhere.seen.lock().unwrap().is_empty());
 }

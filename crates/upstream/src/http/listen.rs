@@ -10,7 +10,7 @@ use protocol::sse::Events;
 use super::answer::{Desk, Who, streams};
 use super::net::Net;
 use super::{Conversation, Underway};
-use crate::connector::Bell;
+use crate::connector::{Bell, Ring};
 use crate::http_client;
 use crate::limits;
 use crate::mcp::wish;
@@ -23,16 +23,34 @@ pub(super) async fn listen(
     ears: Ears,
 ) {
     let mut pause = limits::LISTEN_PAUSE_MIN;
+    let mut so_far = SoFar::default();
     loop {
-        match once(&net, &conversation, &uris, &ears).await {
+        match once(&net, &conversation, &uris, &ears, &mut so_far).await {
+            Ok(Ended::NotOffered) if so_far.offered => {
+                // It has forgotten us, and what it offers may be something else by now.
+                return ears.bell.ring(Ring::Lost);
+            }
             Ok(Ended::NotOffered) => return tracing::debug!("an upstream tells of no changes"),
             Ok(Ended::Broken { heard: true }) => pause = limits::LISTEN_PAUSE_MIN,
-            Ok(Ended::Broken { heard: false }) | Err(_) => {
+            Ok(Ended::Broken { heard: false }) => {
+                pause = Duration::min(pause * 2, limits::LISTEN_PAUSE_MAX);
+            }
+            Err(_) => {
+                so_far.was_away = true;
                 pause = Duration::min(pause * 2, limits::LISTEN_PAUSE_MAX);
             }
         }
         tokio::time::sleep(pause).await;
     }
+}
+
+/// What became of the tries before.
+#[derive(Default)]
+struct SoFar {
+    /// It has told of changes.
+    offered: bool,
+    /// Nobody was there the last time.
+    was_away: bool,
 }
 
 /// Who is told what is heard.
@@ -51,6 +69,7 @@ async fn once(
     conversation: &Conversation,
     uris: &[String],
     ears: &Ears,
+    so_far: &mut SoFar,
 ) -> Result<Ended, Fault> {
     let modern = conversation.greeting.revision.is_modern();
     let id = net.number();
@@ -65,6 +84,9 @@ async fn once(
     };
     if !response.status().is_success() || !streams(&response) {
         return Ok(Ended::NotOffered);
+    }
+    if std::mem::replace(so_far, SoFar { offered: true, was_away: false }).was_away {
+        ears.bell.ring(Ring::Reopened);
     }
     let mut events = Events::new(limits::MESSAGE_BYTES_MAX);
     let mut body = response.into_body();

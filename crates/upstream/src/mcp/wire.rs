@@ -201,3 +201,9 @@ pub(crate) fn wish(greeting: &Greeting, uris: &[String]) -> Asking<'static> {
     let params = Map::from_iter([("notifications".to_owned(), wanted.into())]);
     Asking::own("subscriptions/listen", params)
 }
+
+/// Up to 2025-11-25: wants news of one resource, or no longer.
+pub(crate) fn subscription(uri: &str, wanted: bool) -> Asking<'static> {
+    let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
+    Asking::own(method, Map::from_iter([("uri".to_owned(), uri.into())]))
+}
