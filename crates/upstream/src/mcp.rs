@@ -2,6 +2,7 @@
 //!
 //! A [`Wire`] carries messages; this file knows which to send. Pipes and sockets are elsewhere.
 
+mod logging;
 mod offer;
 mod rounds;
 pub(crate) mod talk;
@@ -20,6 +21,7 @@ use protocol::headers::{self, Mirrored};
 use protocol::jsonrpc;
 use serde_json::{Map, Value};
 
+use self::logging::Logging;
 pub use self::wire::Wire;
 pub(crate) use self::wire::{Asking, Greeting, Reply, offered, subscription, wish};
 use crate::connector::{Bell, Connector, Offer};
@@ -47,6 +49,7 @@ pub struct Mcp<W> {
     introduced: RwLock<Option<ServerLineage>>,
     /// What tasks of 2025-11-25 wait for.
     inputs: tasks::Inputs,
+    logging: Logging,
 }
 
 impl<W: Wire> Mcp<W> {
@@ -57,6 +60,7 @@ impl<W: Wire> Mcp<W> {
             only_tasks: RwLock::default(),
             introduced: RwLock::default(),
             inputs: tasks::Inputs::default(),
+            logging: Logging::default(),
         }
     }
 
@@ -166,6 +170,9 @@ impl<W: Wire> Connector for Mcp<W> {
     }
 
     async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
+        if let Some(level) = errand.client.log_level {
+            self.logging.wish(self.wire.as_ref(), level).await;
+        }
         let Reply { value, written } = self.settle(permit, errand).await?;
         let answer = Answer::read(value).map_err(|why| {
             Fault::new(Code::UpstreamError, "the upstream's answer is not a tool result")
@@ -211,16 +218,8 @@ impl<W: Wire> Connector for Mcp<W> {
         self.wire.follow(uri, wanted).await
     }
 
-    /// Only servers that remember are told; others hear it with each request.
     async fn set_log_level(&self, level: LogLevel) {
-        let Ok(greeting) = self.wire.greet().await else { return };
-        if greeting.revision.is_modern() || !greeting.capabilities.contains_key("logging") {
-            return;
-        }
-        let params = Map::from_iter([("level".to_owned(), level.as_str().into())]);
-        if let Err(fault) = self.wire.ask(&Asking::own("logging/setLevel", params)).await {
-            tracing::debug!(%fault, "an upstream did not take a log level");
-        }
+        self.logging.wish(self.wire.as_ref(), level).await;
     }
 
     fn said(&self) -> Vec<String> {
