@@ -11,6 +11,7 @@ pub const ANYWHERE: &[&str] = &[
     "hang at list",
     "hang at call",
     "crash at greeting",
+    "crash at ready",
     "crash at list",
     "crash at call",
     "garbage",
@@ -44,7 +45,7 @@ pub const ON_A_PIPE: &[&str] = &[
 pub const OVER_NETWORKS: &[&str] = &["status 503", "reset", "endless stream", "redirect"];
 
 /// Where each request has an answer of its own.
-pub const OVER_HTTP: &[&str] = &["wrong length", "gzip bomb"];
+pub const OVER_HTTP: &[&str] = &["length too short", "length too long", "gzip bomb"];
 
 /// Faults of the first words, which a server must be met anew to commit.
 pub const AT_MEETING: &[&str] = &[
@@ -52,6 +53,7 @@ pub const AT_MEETING: &[&str] = &[
     "hang at list",
     "crash at start",
     "crash at greeting",
+    "crash at ready",
     "crash at list",
     "endless pages",
     "repeated cursor",
@@ -84,6 +86,7 @@ pub fn crashes(fault: &str, method: &str) -> bool {
     matches!(
         (fault, method),
         ("crash at greeting", "initialize" | "server/discover")
+            | ("crash at ready", "notifications/initialized")
             | ("crash at list", "tools/list")
             | ("crash at call", "tools/call")
     )

@@ -191,10 +191,11 @@ async fn at_call(stream: &mut Stream, fault: &str, message: &Value) -> std::io::
             stream.flush().await?;
             stream.get_ref().set_zero_linger()?;
         }
-        "wrong length" => {
-            // Too short: the rest stands where the next answer should begin.
+        "length too short" | "length too long" => {
+            // Too short: the rest stands where the next answer should begin. Too long: it never comes.
             let text = said(message).unwrap_or_default();
-            let length = format!("Content-Length: {}\r\n", text.len() / 2);
+            let length = if fault.ends_with("short") { text.len() / 2 } else { text.len() * 2 };
+            let length = format!("Content-Length: {length}\r\n");
             stream.write_all(head(JSON, &length).as_bytes()).await?;
             stream.write_all(text.as_bytes()).await?;
         }

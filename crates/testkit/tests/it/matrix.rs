@@ -43,6 +43,8 @@ each_server! {
     http_2025_11_25: Over::Http, "2025-11-25";
     http_2026_07_28: Over::Http, "2026-07-28";
     sse_2024_11_05: Over::Sse, "2024-11-05";
+    sse_2025_03_26: Over::Sse, "2025-03-26";
+    sse_2025_06_18: Over::Sse, "2025-06-18";
     sse_2025_11_25: Over::Sse, "2025-11-25";
 }
 
@@ -59,11 +61,13 @@ async fn every_client(over: Over, server: &'static str) {
         samples(&mut client).await;
         roots(&mut client).await;
         cancels(&mut client).await;
+        logs(&mut client).await;
         if revision >= ASKS && server >= ASKS {
             asks(&mut client).await;
         }
         client.leave().await;
         becomes_a_task(&front, revision, server).await;
+        hears_of_changes(&front, revision).await;
     }
 }
 
@@ -128,6 +132,45 @@ async fn cancels(client: &mut Client) {
     while cancelled(client).await == before {
         assert!(began.elapsed() < PATIENCE, "the server does not know that it was cancelled");
     }
+}
+
+/// A level said once, or with each request: the server logs as it says, and what one client does not
+/// want to hear is kept from no other.
+async fn logs(client: &mut Client) {
+    let logged = async |client: &mut Client| {
+        client.call("test_tool_with_logging", json!({})).await;
+        client.take_news("notifications/message").len()
+    };
+    client.wants_logs("debug").await;
+    let began = Instant::now();
+    while logged(client).await == 0 {
+        assert!(began.elapsed() < PATIENCE, "nothing is logged");
+    }
+    client.wants_logs("error").await;
+    assert_eq!(logged(client).await, 0);
+}
+
+/// Lists that change and resources that somebody follows, told in the client's own way.
+async fn hears_of_changes(front: &Front, revision: &'static str) {
+    const WATCHED: &str = "test://watched-resource";
+    let mut client = Client::connect(&front.world, revision).await;
+    client.follow(WATCHED).await;
+    for (trigger, told) in [
+        ("test_trigger_tool_change", "notifications/tools/list_changed"),
+        ("test_trigger_resource_change", "notifications/resources/updated"),
+    ] {
+        let began = Instant::now();
+        let news = loop {
+            client.call(trigger, json!({})).await;
+            if let Some(news) = client.take_news(told).pop() {
+                break news;
+            }
+            assert!(began.elapsed() < PATIENCE, "{revision} does not hear of {told}");
+        };
+        let uri = news["params"]["uri"].as_str();
+        assert_eq!(uri, told.ends_with("updated").then_some(WATCHED), "{news}");
+    }
+    client.leave().await;
 }
 
 /// A job that its server makes a task is one for a client that follows tasks, and for others an answer

@@ -16,6 +16,8 @@ pub(super) struct Client {
     able: Value,
     last_id: u64,
     given: Value,
+    /// Where the level of the log goes with each request.
+    log: Option<&'static str>,
     asked: Vec<(String, Value)>,
     news: Vec<Value>,
     input: DuplexStream,
@@ -47,6 +49,7 @@ impl Client {
             able,
             last_id: 0,
             given: Value::Null,
+            log: None,
             asked: Vec::new(),
             news: Vec::new(),
             input,
@@ -114,10 +117,7 @@ impl Client {
     pub(super) async fn once(&mut self, method: &str, mut params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
-        if self.is_modern() {
-            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
-            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.able.clone();
-        }
+        self.introduce(&mut params);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
         loop {
             let message = self.next().await;
@@ -146,17 +146,64 @@ impl Client {
         self.last_id += 1;
         let id = self.last_id;
         let mut params = json!({"name": name, "arguments": {}, "_meta": {"progressToken": id}});
-        if self.is_modern() {
-            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
-            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.able.clone();
-        }
+        self.introduce(&mut params);
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         self.send(&call).await;
-        let begun = self.next().await;
-        assert_eq!(begun["method"], "notifications/progress", "{begun}");
+        self.until("notifications/progress").await;
         let params = json!({"requestId": id, "reason": "enough"});
         let method = "notifications/cancelled";
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+    }
+
+    /// Wants to hear of what is logged, down to this level.
+    pub(super) async fn wants_logs(&mut self, level: &'static str) {
+        if self.is_modern() {
+            self.log = Some(level);
+        } else {
+            let set = self.ask("logging/setLevel", json!({"level": level})).await;
+            assert!(set["result"].is_object(), "{set}");
+        }
+    }
+
+    /// Wants to hear of changed lists, and of this resource.
+    pub(super) async fn follow(&mut self, uri: &str) {
+        if !self.is_modern() {
+            let followed = self.ask("resources/subscribe", json!({"uri": uri})).await;
+            assert!(followed["result"].is_object(), "{followed}");
+            return;
+        }
+        self.last_id += 1;
+        let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": [uri]});
+        let mut params = json!({"notifications": wanted});
+        self.introduce(&mut params);
+        let (id, method) = (self.last_id, "subscriptions/listen");
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+        let told = self.until("notifications/subscriptions/acknowledged").await;
+        assert_eq!(told["params"]["notifications"], wanted, "{told}");
+    }
+
+    /// Reads up to this message; what else is told is kept.
+    async fn until(&mut self, method: &str) -> Value {
+        loop {
+            let message = self.next().await;
+            if message["method"] == method {
+                return message;
+            }
+            assert!(message.get("id").is_none(), "{message}");
+            self.news.push(message);
+        }
+    }
+
+    /// Since 2026-07-28 each request says who asks.
+    fn introduce(&self, params: &mut Value) {
+        if !self.is_modern() {
+            return;
+        }
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.able.clone();
+        if let Some(level) = self.log {
+            params["_meta"]["io.modelcontextprotocol/logLevel"] = level.into();
+        }
     }
 
     /// Looks at a task until it has ended; its result.

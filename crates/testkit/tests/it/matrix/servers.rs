@@ -77,5 +77,7 @@ pub(super) async fn gate(upstream: impl Connector + 'static) -> World {
     let gate = TestGateway::new().upstream("everything", upstream);
     let world = gate.settings(|settings| settings.mode = Mode::Native).start().await;
     assert!(world.refreshed.failures.is_empty(), "{:?}", world.refreshed.failures);
+    let watching = std::sync::Arc::clone(&world.gateway);
+    tokio::spawn(async move { watching.watch().await });
     world
 }
