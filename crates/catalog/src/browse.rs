@@ -140,7 +140,7 @@ impl Catalogue {
             let (folders, more) = bounded(folders(&seen), limits::FOLDERS_MAX);
             let hint = format!("{more}open a namespace by its path, or search with words");
             let stale = look.stale_among(seen.iter().copied());
-            return Ok(Browse { folders, hint, stale, note, ..Browse::default() });
+            return Ok(Browse { folders, stale, note, hint, ..Browse::default() });
         }
         let found = seen.iter().filter(|entry| path.matches(entry));
         let mut found: Vec<_> = found.map(|entry| (Arc::clone(entry), None)).collect();

@@ -296,9 +296,7 @@ async fn read(mut stdout: ChildStdout, mut ear: Ear) {
         for line in lines.push(buffer.get(..count).unwrap_or_default()) {
             let borne = match line {
                 Line::Complete(line) => ear.take(&line),
-                Line::TooLong => {
-                    Err(format!("a message over {} bytes", limits::MESSAGE_BYTES_MAX))
-                }
+                Line::TooLong => Err(format!("a message over {} bytes", limits::MESSAGE_BYTES_MAX)),
             };
             if let Err(why) = borne {
                 tracing::warn!(why, "an upstream is not to be borne");
