@@ -120,7 +120,7 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
     let sources = sources(config, None, config.profile(Transport::Stdio))?;
     let mut listed = Vec::new();
     let mut failures = Vec::new();
-    for (name, list) in sources.upstreams.list().await {
+    for (name, list) in sources.upstreams.list_within(patience(config)).await {
         match list {
             Err(fault) => failures.push((name, fault)),
             Ok(offer) => listed.push(Source {

@@ -8,6 +8,7 @@ use model::{Answer, Code, Fault, LogLevel, UpstreamName};
 use policy::Permit;
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::breaker::Breaker;
 use crate::connector::{Bell, Connector, Offer, Ring};
@@ -74,6 +75,29 @@ impl Upstreams {
                 Ok((name, list)) => drop(lists.insert(name, list)),
                 Err(error) => tracing::error!(%error, "listing an upstream's tools broke off"),
             }
+        }
+        lists
+    }
+
+    /// The same, but whoever has not answered by then is no longer waited for once somebody has.
+    pub async fn list_within(
+        &self,
+        patience: Duration,
+    ) -> BTreeMap<UpstreamName, Result<Offer, Fault>> {
+        let began = Instant::now();
+        let mut asking = self.ask_each(self.members.keys());
+        let mut lists: BTreeMap<UpstreamName, Result<Offer, Fault>> = BTreeMap::new();
+        loop {
+            let nothing = !lists.values().any(Result::is_ok);
+            let until = if nothing { limits::START_TIMEOUT + patience } else { patience };
+            match tokio::time::timeout_at(began + until, asking.join_next()).await {
+                Ok(None) | Err(_) => break,
+                Ok(Some(Ok((name, list)))) => drop(lists.insert(name, list)),
+                Ok(Some(Err(error))) => tracing::error!(%error, "asking an upstream broke off"),
+            }
+        }
+        for name in self.members.keys() {
+            lists.entry(name.clone()).or_insert_with(|| Err(too_slow(patience)));
         }
         lists
     }
@@ -146,6 +170,11 @@ impl Upstreams {
         }
         closing.join_all().await;
     }
+}
+
+fn too_slow(patience: Duration) -> Fault {
+    let message = format!("it has not answered within {patience:?}; see `startup.wait_ms`");
+    Fault::new(Code::UpstreamTimeout, message)
 }
 
 fn not_connected() -> Fault {

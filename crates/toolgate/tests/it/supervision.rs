@@ -126,6 +126,18 @@ fn an_upstream_without_tools_says_why() {
     check(json!({"args": ["-c", "exit 7"]}), "exit status: 7");
 }
 
+/// Tools are shown without waiting long for whoever does not answer, and it is named.
+#[test]
+fn a_hanging_upstream_does_not_hold_up_a_list() {
+    let hanging = json!({"args": ["-c", "exec sleep 3600"]});
+    let home = home(&hanging, "catalog: tools.json\nstartup: {wait_ms: 100}");
+    home.write("tools.json", &format!("[{}]", tool("stub")));
+    let ran = home.run(&["tools", "list"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("stub"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("`one`: it has not answered within"), "{}", ran.stderr);
+}
+
 /// The next start shows what was known, before the server has answered.
 #[tokio::test]
 async fn a_known_server_is_shown_before_it_answers() {
