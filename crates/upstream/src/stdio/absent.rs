@@ -32,6 +32,9 @@ fn why(command: &str, cwd: Option<&Path>, error: &Error) -> String {
     }
     let path = Path::new(command);
     match error.kind() {
+        ErrorKind::NotFound if command.contains(' ') && !path.exists() => {
+            "there is no such program; write what follows its name in `args`".to_owned()
+        }
         ErrorKind::NotFound if !command.contains('/') => {
             let runtime = RUNTIMES.iter().find(|(_, commands)| commands.contains(&command));
             let hint = runtime.map(|(name, _)| format!("install {name}, or "));
@@ -75,6 +78,8 @@ mod tests {
             assert_eq!(fault.message, format!("cannot start `{command}`: {wanted}"));
         };
         check("no-such-program", None, "it is not on the PATH; write its whole path");
+        let words = "there is no such program; write what follows its name in `args`";
+        check("npx -y server", None, words);
         check("sh", Some("/nowhere/at/all"), "its folder `/nowhere/at/all` is not there");
         check("/nowhere/server", None, "there is no such file");
         check(home.path().to_str().unwrap(), None, "it is a folder");
