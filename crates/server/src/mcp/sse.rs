@@ -162,7 +162,10 @@ struct Closing {
 
 impl Closing {
     fn close(&self) {
-        self.mailboxes.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        let mut open = self.mailboxes.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mailbox) = open.remove(&self.id) {
+            mailbox.visit.memory.leave();
+        }
     }
 }
 
