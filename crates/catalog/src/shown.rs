@@ -210,6 +210,10 @@ mod tests {
         assert!(names[0].starts_with("mcp__s__a_b_") && names[1].starts_with("mcp__s__a_b_"));
         assert_ne!(names[0], names[1]);
         assert_eq!(names[2], "mcp__s__c");
+        let keys = ["a-b", "a.b", "c"].map(|name| key("s", name));
+        let reported = assign(&keys.iter().collect::<Vec<_>>(), Naming::Wire, 1).findings;
+        let rules: Vec<&str> = reported.iter().map(|finding| finding.rule.as_str()).collect();
+        assert_eq!(rules, ["name_collision", "name_collision"]);
     }
 
     #[test]

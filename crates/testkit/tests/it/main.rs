@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fall over")]
 
+mod ages;
 mod answering;
 mod approvals;
 mod around;

@@ -292,6 +292,7 @@ async fn a_session_opened_again_is_asked_for_the_same_news() {
     assert_eq!(code(&world.call("peek", json!({})).await), None);
     let count = |method: &str| odd.methods().iter().filter(|one| *one == method).count();
     assert_eq!((count("initialize"), count("resources/subscribe")), (2, 2));
+    assert_eq!(count("server/discover"), 1, "how old it is, is known");
 }
 
 /// An address that points elsewhere is not followed there, with or without credentials.
