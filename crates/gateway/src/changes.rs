@@ -97,7 +97,9 @@ impl Gateway {
                 followed.insert(uri.to_owned(), (permit, 1));
             }
             (Some(_), false) => {
-                if let Some((permit, _)) = followed.remove(uri) {
+                // A gate that closes ends its conversations anyway.
+                let last = followed.remove(uri).filter(|_| !self.stopping().is_cancelled());
+                if let Some((permit, _)) = last {
                     self.upstreams.follow(&permit, false).await?;
                 }
             }

@@ -117,6 +117,7 @@ impl Mcp {
     }
 
     async fn follow(&self, id: &Id, visit: &Visit, uri: &str, wanted: bool) -> Said {
+        visit.memory.follow_through(&self.gateway, &visit.caller);
         if visit.memory.follow(uri, wanted)
             && let Err(fault) = self.gateway.follow(&visit.caller, uri, wanted).await
         {

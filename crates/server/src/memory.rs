@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use model::LogLevel;
+use gateway::Gateway;
 use model::fault::WireError;
+use model::{Caller, LogLevel};
 use protocol::{Id, RpcError};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -22,6 +23,8 @@ pub struct Memory {
     last_question: AtomicU64,
     level: Mutex<Option<LogLevel>>,
     followed: Mutex<BTreeSet<String>>,
+    /// Where it is followed, and for whom.
+    through: OnceLock<(Weak<Gateway>, Caller)>,
     newest_stream: AtomicU64,
 }
 
@@ -32,6 +35,7 @@ impl Default for Memory {
             last_question: AtomicU64::default(),
             level: Mutex::default(),
             followed: Mutex::default(),
+            through: OnceLock::new(),
             newest_stream: AtomicU64::default(),
         }
     }
@@ -91,6 +95,11 @@ impl Memory {
         if wanted { followed.insert(uri.to_owned()) } else { followed.remove(uri) }
     }
 
+    /// What is followed is let go there when this is forgotten.
+    pub fn follow_through(&self, gateway: &Arc<Gateway>, caller: &Caller) {
+        self.through.get_or_init(|| (Arc::downgrade(gateway), caller.clone()));
+    }
+
     pub fn follows(&self, uri: &str) -> bool {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains(uri)
     }
@@ -107,6 +116,28 @@ impl Memory {
 
     pub fn is_newest(&self, stream: u64) -> bool {
         self.newest_stream.load(Ordering::Relaxed) == stream
+    }
+}
+
+impl Drop for Memory {
+    /// A client that has gone follows nothing any more, and an upstream nobody follows may rest.
+    fn drop(&mut self) {
+        let followed = self.followed();
+        let Some((gateway, caller)) = self.through.take().filter(|_| !followed.is_empty()) else {
+            return;
+        };
+        let (Some(gateway), Ok(runtime)) =
+            (gateway.upgrade(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        drop(runtime.spawn(async move {
+            for uri in followed {
+                if let Err(fault) = gateway.follow(&caller, &uri, false).await {
+                    tracing::debug!(%fault, "an upstream was not told that a follower has gone");
+                }
+            }
+        }));
     }
 }
 

@@ -8,9 +8,14 @@ use std::time::{Duration, Instant};
 
 use gateway::Mode;
 use serde_json::{Value, json};
+use server::stdio;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio_util::sync::CancellationToken;
 use toolgate_testkit::{TestGateway, World};
 use upstream::mcp::{Age, Revision};
 use upstream::stdio::{Config, Stdio};
+
+use crate::{mcp, open_door};
 
 /// How long what must happen may take on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -68,6 +73,43 @@ async fn until(what: &str, seen: &Path, fact: impl Fn(&[Value]) -> bool) {
         assert!(since.elapsed() < PATIENCE, "{what}: {noted:#?}");
         tokio::task::yield_now().await;
     }
+}
+
+/// A client of 2025-11-25 that follows a resource and goes.
+async fn comes_follows_and_goes(world: &World, uri: &str) {
+    let (mut input, theirs) = tokio::io::duplex(1 << 16);
+    let (output, gate) = tokio::io::duplex(1 << 16);
+    let surface = mcp(world, open_door());
+    let serving = tokio::spawn(stdio::serve(surface, theirs, gate, CancellationToken::new()));
+    let info = json!({"name": "c", "version": "1"});
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+    let mut lines = BufReader::new(output).lines();
+    for (id, method, params) in
+        [(1, "initialize", hello), (2, "resources/subscribe", json!({"uri": uri}))]
+    {
+        let ask = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        input.write_all(format!("{ask}\n").as_bytes()).await.unwrap();
+        let said = lines.next_line().await.unwrap().unwrap();
+        assert!(said.contains("\"result\""), "{said}");
+    }
+    drop((input, lines));
+    serving.await.unwrap();
+}
+
+/// What a client followed is let go when it goes, whether it says so or not.
+#[tokio::test]
+async fn nothing_is_followed_for_a_client_that_has_gone() {
+    let home = tempfile::tempdir().unwrap();
+    let seen = home.path().join("seen");
+    let world = world(Revision::V2025_11_25, &seen).await;
+    comes_follows_and_goes(&world, "test://a").await;
+    until("the server hears that nobody follows", &seen, |noted| {
+        noted.iter().any(|line| {
+            line["method"] == "resources/unsubscribe" && line["params"]["uri"] == "test://a"
+        })
+    })
+    .await;
+    world.gateway.close(Duration::from_secs(1)).await;
 }
 
 /// Whoever follows and leaves again and again must not fill the line with wishes of old.
