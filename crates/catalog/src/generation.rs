@@ -320,6 +320,11 @@ fn name(offered: &mut [Offered], naming: Naming, upstreams: usize, findings: &mu
             Arc::make_mut(&mut one.entry).christen(wire, shown);
         }
     }
+    for (place, finding) in assigned.held {
+        if let Some(one) = offered.get_mut(place).filter(|one| one.entry.held().is_none()) {
+            Arc::make_mut(&mut one.entry).hold(Some(finding));
+        }
+    }
 }
 
 /// Every name of an entry, those that win over others first.

@@ -17,6 +17,10 @@ pub enum Naming {
     Auto,
     /// The upstream's own names, qualified only where two would meet.
     None,
+    /// The same, but of several the one of the first upstream in order keeps the name.
+    FirstWins,
+    /// The same, but tools whose names meet are held back until somebody tells them apart.
+    Distinct,
     /// Always wire names.
     Wire,
     /// Wire names, cut to what the strictest clients take: 64 letters, digits and `_`.
@@ -27,6 +31,8 @@ pub enum Naming {
 pub(crate) struct Names {
     pub(crate) wire: Vec<String>,
     pub(crate) shown: Vec<String>,
+    /// Keys that must not be used under any name, by their place, and why.
+    pub(crate) held: BTreeMap<usize, Finding>,
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -37,15 +43,17 @@ pub(crate) fn assign(keys: &[&ItemKey], naming: Naming, upstreams: usize) -> Nam
     let wire = wire_names(keys, &mut findings);
     let raw_wanted = match naming {
         Naming::Auto => upstreams <= 1,
-        Naming::None => true,
+        Naming::None | Naming::FirstWins | Naming::Distinct => true,
         Naming::Wire | Naming::Short => false,
     };
-    let mut shown = if raw_wanted { raw_names(keys, &wire, &mut findings) } else { wire.clone() };
+    let mut shown =
+        if raw_wanted { raw_names(keys, &wire, naming, &mut findings) } else { wire.clone() };
+    let held = if naming == Naming::Distinct { clashes(keys) } else { BTreeMap::new() };
     if naming == Naming::Short {
         shorten(keys, &mut shown);
     }
     cut_dear_names(keys, &wire, &mut shown, &mut findings);
-    Names { wire, shown, findings }
+    Names { wire, shown, held, findings }
 }
 
 /// A name that alone would fill a card gives way to a shorter one; the long one still resolves.
@@ -120,13 +128,34 @@ fn set_apart(name: &str, key: &ItemKey, taken: &mut BTreeSet<String>) -> String 
     apart
 }
 
-fn raw_names(keys: &[&ItemKey], wire: &[String], findings: &mut Vec<Finding>) -> Vec<String> {
+/// Tools of the same name, none of which an operator wants to be taken for another.
+fn clashes(keys: &[&ItemKey]) -> BTreeMap<usize, Finding> {
+    let times = count(keys.iter().map(|key| key.name.as_str()));
+    let meets = |(_, key): &(usize, &&ItemKey)| times.get(key.name.as_str()) != Some(&1);
+    let held = |(place, key): (usize, &&ItemKey)| {
+        let message = format!(
+            "`{key}` is held back: another upstream offers the same name; `exclude` one of them, \
+             or set `duplicates`"
+        );
+        let message = model::fault::one_line(&message, 400);
+        (place, Finding::new(Severity::Error, "name_repeated", message))
+    };
+    keys.iter().enumerate().filter(meets).map(held).collect()
+}
+
+fn raw_names(
+    keys: &[&ItemKey],
+    wire: &[String],
+    naming: Naming,
+    findings: &mut Vec<Finding>,
+) -> Vec<String> {
     let times = count(keys.iter().map(|key| key.name.as_str()));
     let wires: BTreeSet<&str> = wire.iter().map(String::as_str).collect();
-    let mut shown = Vec::new();
+    let (mut shown, mut given) = (Vec::new(), BTreeSet::new());
     for (key, wire) in keys.iter().zip(wire) {
         let raw = key.name.as_str();
-        let why = if times.get(raw) != Some(&1) {
+        let keeps = given.insert(raw) && naming == Naming::FirstWins;
+        let why = if times.get(raw) != Some(&1) && !keeps {
             Some("another upstream offers the same name")
         } else if wires.contains(raw) && raw != wire {
             Some("another tool is called that already")
@@ -167,7 +196,14 @@ mod tests {
     use model::{ItemKind, UpstreamName};
     use proptest::prelude::*;
 
-    const NAMINGS: [Naming; 4] = [Naming::Auto, Naming::None, Naming::Wire, Naming::Short];
+    const NAMINGS: [Naming; 6] = [
+        Naming::Auto,
+        Naming::None,
+        Naming::FirstWins,
+        Naming::Distinct,
+        Naming::Wire,
+        Naming::Short,
+    ];
 
     fn shown(naming: Naming, upstreams: usize, tools: &[(&str, &str)]) -> Vec<String> {
         let keys: Vec<ItemKey> = tools.iter().map(|(upstream, name)| key(upstream, name)).collect();
@@ -201,6 +237,22 @@ mod tests {
     fn own_names_are_qualified_only_where_they_meet() {
         let names = shown(Naming::None, 2, &[("a", "x"), ("a", "y"), ("b", "x")]);
         assert_eq!(names, ["mcp__a__x", "y", "mcp__b__x"]);
+    }
+
+    /// C20: or the first keeps it, or neither is used; always reported.
+    #[test]
+    fn of_tools_with_one_name_the_first_wins_or_none() {
+        let tools = [("a", "x"), ("b", "x"), ("b", "y")];
+        let keys: Vec<ItemKey> = tools.iter().map(|(upstream, name)| key(upstream, name)).collect();
+        let check = |naming: Naming, shown: &[&str], held: &[usize], told: usize| {
+            let names = assign(&keys.iter().collect::<Vec<_>>(), naming, 2);
+            assert_eq!(names.shown, shown, "{naming:?}");
+            assert_eq!(names.held.keys().copied().collect::<Vec<_>>(), held, "{naming:?}");
+            assert_eq!(names.findings.len(), told, "{:?}", names.findings);
+        };
+        check(Naming::None, &["mcp__a__x", "mcp__b__x", "y"], &[], 2);
+        check(Naming::FirstWins, &["x", "mcp__b__x", "y"], &[], 1);
+        check(Naming::Distinct, &["mcp__a__x", "mcp__b__x", "y"], &[0, 1], 2);
     }
 
     /// C3.

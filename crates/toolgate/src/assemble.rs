@@ -33,7 +33,9 @@ use upstream::{Offer, Upstreams};
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{self, Config, Drift, Mode, Naming, Profile, StartupMode, Text, Transport};
+use crate::config::{
+    self, Config, Drift, Duplicates, Mode, Naming, Profile, StartupMode, Text, Transport,
+};
 
 /// A gate ready to serve. The data folder is ours as long as this lives.
 #[derive(Debug)]
@@ -82,7 +84,7 @@ pub async fn gate_at(
         upstreams: sources.upstreams,
         manifests: sources.manifests,
         namespaces: sources.namespaces,
-        naming: naming(config.naming),
+        naming: naming(config),
         rules,
         store: store.clone(),
         clock: Clock::System,
@@ -137,7 +139,7 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
         }
     }
     sources.upstreams.close().await;
-    let catalogue = Catalogue::build(Generation(1), listed, naming(config.naming));
+    let catalogue = Catalogue::build(Generation(1), listed, naming(config));
     let tools = catalogue.entries().len();
     check_refreshed(&Refreshed { generation: Generation(1), tools, failures })?;
     Ok(catalogue)
@@ -285,10 +287,14 @@ fn drift(config: &Config, profile: Profile) -> DriftRules {
     }
 }
 
-const fn naming(naming: Naming) -> catalog::Naming {
-    match naming {
+const fn naming(config: &Config) -> catalog::Naming {
+    match config.naming {
         Naming::Auto => catalog::Naming::Auto,
-        Naming::None => catalog::Naming::None,
+        Naming::None => match config.duplicates {
+            Duplicates::Qualify => catalog::Naming::None,
+            Duplicates::FirstWins => catalog::Naming::FirstWins,
+            Duplicates::Error => catalog::Naming::Distinct,
+        },
         Naming::Wire => catalog::Naming::Wire,
         Naming::Short => catalog::Naming::Short,
     }

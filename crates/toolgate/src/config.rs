@@ -33,8 +33,8 @@ use std::path::{Path, PathBuf};
 pub use bounds::{RateLimit, RunBounds};
 pub use choices::{CallerKind, Ceiling, Private};
 pub use choices::{
-    Drift, LogLevel, Mode, Naming, OutputSchema, Profile, Reads, RequireStructured, Sanitise,
-    StartupMode,
+    Drift, Duplicates, LogLevel, Mode, Naming, OutputSchema, Profile, Reads, RequireStructured,
+    Sanitise, StartupMode,
 };
 pub use choices::{Transport, Unset};
 pub use overrides::Overrides;

@@ -58,6 +58,19 @@ pub enum Naming {
     Short,
 }
 
+/// What becomes of tools of several upstreams that have the same name, where tools go by their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Duplicates {
+    /// Each is called `mcp__upstream__tool`.
+    #[default]
+    Qualify,
+    /// The first upstream's, in the order of their names, keeps the name.
+    FirstWins,
+    /// None of them can be used.
+    Error,
+}
+
 /// What an unset variable in the file means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::choices::{LogLevel, Mode, Naming, Profile, Transport};
+use super::choices::{Duplicates, LogLevel, Mode, Naming, Profile, Transport};
 use super::mcp_json::McpServer;
 use super::sections::{
     Approvals, Artifacts, Auth, Egress, EnvSettings, Hooks, HttpSettings, Limits, Records, Results,
@@ -52,6 +52,8 @@ pub struct Config {
     pub store: Option<Hidden>,
     /// How tools are named towards clients.
     pub naming: Naming,
+    /// With `naming: none`, what becomes of tools that have the same name.
+    pub duplicates: Duplicates,
     /// A JSON file of tool definitions, a list or `{"tools": [...]}`, served without an upstream.
     pub(super) catalog: Option<ConfigPath>,
     /// The upstreams ready for use: those of `upstreams`, `mcpServers`, `servers` and `catalog`.
@@ -118,6 +120,7 @@ impl Default for Config {
             data: None,
             store: None,
             naming: Naming::default(),
+            duplicates: Duplicates::default(),
             catalog: None,
             upstreams: BTreeMap::new(),
             policy: None,

@@ -186,3 +186,26 @@ fn a_project_is_taught_to_use_the_gate() {
     assert_eq!(ran(folder.path(), &["init", "--client", "claude-code", "--write"]).code, 3);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "[1]");
 }
+
+/// C20: two upstreams offer a tool of one name, and the file says what becomes of them.
+#[test]
+fn the_file_says_what_becomes_of_two_tools_of_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("tools.json"), r#"[{"name": "search"}]"#).unwrap();
+    let check = |duplicates: &str, named: &[&str], called: i32| {
+        let upstreams = "a: {type: stub, tools: tools.json}\n  b: {type: stub, tools: tools.json}";
+        let file = format!("naming: none\n{duplicates}upstreams:\n  {upstreams}\n");
+        std::fs::write(folder.join("toolgate.yaml"), file).unwrap();
+        let listed = ran(folder, &["tools", "list"]).stdout;
+        for name in named {
+            assert!(listed.lines().any(|line| line.split('\t').next() == Some(name)), "{listed}");
+        }
+        let call = ran(folder, &["call", "mcp__a__search"]);
+        assert_eq!(call.code, called, "{duplicates} {}", call.stderr);
+    };
+    check("", &["mcp__a__search", "mcp__b__search"], 0);
+    check("duplicates: qualify\n", &["mcp__a__search", "mcp__b__search"], 0);
+    check("duplicates: first_wins\n", &["search", "mcp__b__search"], 0);
+    check("duplicates: error\n", &[], 4);
+}
