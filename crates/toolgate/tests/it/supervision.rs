@@ -68,7 +68,7 @@ async fn nothing_survives_a_gate_that_is_killed() {
     let value = mark.strip_prefix("SUITE=").unwrap();
     let env = json!({"TOOLS": tool("greet"), "GRANDCHILDREN": "1", "SUITE": value});
     let home = home(&json!({"env": env}), "");
-    let (gate, _) = home.listen(&["up", "--port", "0"]).await;
+    let (gate, _) = home.listen(&["up", "--port", "0", "--yes"]).await;
     until("the server and both of its children run", || marked(&mark).len() >= 3).await;
     gate.kill().await;
     until("nothing is left", || marked(&mark).is_empty()).await;
@@ -80,7 +80,7 @@ async fn nothing_is_left_of_a_gate_that_stops() {
     let value = mark.strip_prefix("SUITE=").unwrap();
     let env = json!({"TOOLS": tool("greet"), "GRANDCHILDREN": "1", "SUITE": value});
     let home = home(&json!({"env": env}), "");
-    let (gate, _) = home.listen(&["up", "--port", "0"]).await;
+    let (gate, _) = home.listen(&["up", "--port", "0", "--yes"]).await;
     gate.interrupt();
     assert!(gate.end().await.success());
     assert_eq!(marked(&mark), Vec::<String>::new());
