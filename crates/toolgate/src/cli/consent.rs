@@ -52,11 +52,15 @@ fn show(shown: &str, new: &[Program]) {
     for Program { upstream, line, folder, variables, warning, .. } in new {
         let mut tell = |line: &str| text.extend([&plain(line), "\n"]);
         tell(&format!("  {upstream}: $ {line}"));
-        folder.iter().for_each(|folder| tell(&format!("      in the folder {folder}")));
+        if let Some(folder) = folder {
+            tell(&format!("      in the folder {folder}"));
+        }
         if !variables.is_empty() {
             tell(&format!("      with the variables {}", variables.join(", ")));
         }
-        warning.iter().for_each(|warning| tell(&format!("      {warning}")));
+        if let Some(warning) = warning {
+            tell(&format!("      {warning}"));
+        }
     }
     print::stderr(&text);
 }
