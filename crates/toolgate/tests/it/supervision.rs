@@ -132,7 +132,7 @@ fn a_hanging_upstream_does_not_hold_up_a_list() {
     let hanging = json!({"args": ["-c", "exec sleep 3600"]});
     let home = home(&hanging, "catalog: tools.json\nstartup: {wait_ms: 100}");
     home.write("tools.json", &format!("[{}]", tool("stub")));
-    let ran = home.run(&["tools", "list"]);
+    let ran = home.run(&["tools", "list", "--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("stub"), "{}", ran.stdout);
     assert!(ran.stderr.contains("`one`: it has not answered within"), "{}", ran.stderr);
@@ -170,14 +170,14 @@ fn how_a_server_speaks_is_remembered() {
 
 #[test]
 fn the_doctor_shows_what_each_upstream_says() {
-    let well = home(&json!({}), "").run(&["doctor"]);
+    let well = home(&json!({}), "").run(&["doctor", "--yes"]);
     assert_eq!(well.code, 0, "{}", well.stderr);
     assert!(well.stdout.contains("well  one (stdio, MCP 2025-11-25): 1 tools"), "{}", well.stdout);
     assert!(well.stdout.contains("      $ sh server.sh one\n"), "{}", well.stdout);
     assert!(well.stdout.contains("server one is starting"), "{}", well.stdout);
     let secret = json!({"API_KEY": "hunter2-hunter2-hunter2"});
     let args = json!(["-c", "echo no database at $API_KEY >&2; exit 7"]);
-    let ill = home(&json!({"args": args, "env": secret}), "").run(&["doctor"]);
+    let ill = home(&json!({"args": args, "env": secret}), "").run(&["doctor", "--yes"]);
     assert_eq!(ill.code, 6, "{}", ill.stderr);
     assert!(ill.stdout.contains("ill   one (stdio): the upstream's process has ended"));
     assert!(ill.stdout.contains("no database at"), "{}", ill.stdout);
