@@ -36,6 +36,7 @@ impl Default for Memory {
             last_question: AtomicU64::default(),
             level: Mutex::default(),
             followed: Mutex::default(),
+            visits: Mutex::default(),
             newest_stream: AtomicU64::default(),
         }
     }
