@@ -95,9 +95,13 @@ impl Shelf {
 
     /// The entry that answers for a URI: a resource, else the template that says most about it,
     /// else the only upstream that has resources at all, since servers need not list what they have.
+    /// Another spelling of what is listed is nobody's: it would be judged by another name.
     pub fn resource(&self, uri: &str) -> Option<Arc<Entry>> {
         if let Some(listed) = self.uris.get(uri).and_then(|at| self.resources.get(*at)) {
             return Some(Arc::clone(listed));
+        }
+        if !template::is_plain(uri) {
+            return None;
         }
         let fitting = self.templates.iter().filter_map(|entry| {
             let literal = template::fits(&entry.item.name, uri)?;

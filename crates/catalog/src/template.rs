@@ -31,6 +31,21 @@ pub(crate) fn fits(template: &str, uri: &str) -> Option<usize> {
     rest.is_empty().then_some(literal)
 }
 
+/// Whether a URI is spelt as everybody spells it: no letter written by its number, no `.` or `..` in
+/// its path, however separated, and its scheme in small letters (RFC 3986, 6.2.2).
+pub(crate) fn is_plain(uri: &str) -> bool {
+    let (scheme, rest) = uri.split_once(':').unwrap_or(("", uri));
+    let (path, _) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
+    let path = path.replace("%2f", "/").replace("%2F", "/");
+    let path = path.replace("%5c", "/").replace("%5C", "/").replace('\\', "/");
+    let climbs = path.split('/').any(|segment| segment == "." || segment == "..");
+    let disguised = uri.split('%').skip(1).any(|after| {
+        let byte = after.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+    });
+    !climbs && !disguised && !scheme.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,7 +68,35 @@ mod tests {
         check("t://{broken", "t://x", None);
     }
 
+    /// B11: another spelling is another name for rules, and the same thing for its server.
+    #[test]
+    fn only_one_spelling_is_plain() {
+        let check = |uri: &str, wanted: bool| assert_eq!(is_plain(uri), wanted, "{uri}");
+        check("note://secret", true);
+        check("note://Ann/a%20b?q=%2F..", true);
+        check("file:///a/b..c/...d", true);
+        check("note://%E2%82%AC", true);
+        check("NOTE://secret", false);
+        check("note://%73ecret", false);
+        check("note://secre%74", false);
+        check("file:///open/../private", false);
+        check("file:///open/%2e%2e/private", false);
+        check("file:///open/..%2Fprivate", false);
+        check("file:///open/..%5cprivate", false);
+        check("file:///open\\..\\private", false);
+        check("file:///open/./x", false);
+        check("file:///open/..", false);
+        check("file:///open/..?x", false);
+        check("a:b", true);
+        check("%", true);
+    }
+
     proptest! {
+        #[test]
+        fn any_text_is_looked_at(uri in ".*") {
+            is_plain(&uri);
+        }
+
         #[test]
         fn what_fills_a_template_fits_it(a in "[a-z0-9]{1,8}", b in "[a-z0-9]{1,8}") {
             let uri = format!("s://{a}/x/{b}");

@@ -68,7 +68,7 @@ use crate::call::inspect::Inspected;
 use crate::call::record::Entry;
 use crate::gateway::Gateway;
 use crate::news::News;
-use crate::tasks;
+use crate::{rounds, tasks};
 
 /// What a caller asks for.
 #[derive(Clone, Debug)]
@@ -212,8 +212,13 @@ impl Gateway {
     ) -> Result<Judged<'r>, Fault> {
         tasks::recall(self, request).await?;
         let tool = resolve::resolve(self, request, entry)?;
-        let keyed = claim::with_key(self, request, &tool, entry);
-        let request = keyed.map_or(Cow::Borrowed(request), Cow::Owned);
+        let answered = rounds::answered(self, request, &tool.item.key.upstream).await?;
+        let request = answered.map_or(Cow::Borrowed(request), |(request, told)| {
+            entry.findings.extend(told);
+            Cow::Owned(request)
+        });
+        let keyed = claim::with_key(self, &request, &tool, entry);
+        let request = keyed.map_or(request, Cow::Owned);
         let way = authorize::authorize(self, &request, &tool, entry).await?;
         let claim = claim::claim(self, &request, &tool, entry)?;
         let stored = claim::recall(self, &tool, claim.as_ref(), entry).await?;

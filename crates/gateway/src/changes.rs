@@ -23,8 +23,18 @@ const RINGS_KEPT: usize = 256;
 #[derive(Clone, Debug)]
 pub enum Change {
     List(Listed),
-    Resource { uri: String },
-    Task { method: String, params: Arc<Cleared<Map<String, Value>>> },
+    Resource {
+        uri: String,
+    },
+    Task {
+        method: String,
+        params: Arc<Cleared<Map<String, Value>>>,
+    },
+    /// Somebody of this account has been where they were sent.
+    Visited {
+        account: String,
+        elicitation_id: String,
+    },
 }
 
 #[derive(Debug)]

@@ -27,6 +27,7 @@ use crate::sessions::Kept;
 use crate::settings::Settings;
 use crate::sights::Sights;
 use crate::tasks::Tasks;
+use crate::visits::Visits;
 
 /// What a gate is made of.
 #[derive(Debug)]
@@ -72,6 +73,7 @@ pub struct Gateway {
     pub(crate) memory: Memory,
     pub(crate) changes: Changes,
     pub(crate) tasks: Tasks,
+    pub(crate) visits: Arc<Visits>,
     pub(crate) sessions: Kept,
     running: TaskTracker,
     stop: CancellationToken,
@@ -111,6 +113,7 @@ impl Gateway {
             memory: Memory::default(),
             changes,
             tasks: Tasks::default(),
+            visits: Arc::default(),
             sessions: Kept::default(),
             running: TaskTracker::new(),
             stop: CancellationToken::new(),

@@ -29,6 +29,7 @@ mod tasks;
 mod tend;
 pub mod verbs;
 pub mod view;
+mod visits;
 
 pub use call::{CallRequest, Done, Via, Watch};
 pub use catalog::menu::Mode;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use context::Redactor;
 use manifest::{AdapterManifest, Review};
 use model::fault::WireError;
-use model::{Client, Code, Fault, Finding, Severity};
+use model::{Client, Code, Fault, Finding, Severity, UpstreamName};
 use policy::Permit;
 use serde_json::{Map, Value};
 use store::Store;
@@ -24,6 +24,7 @@ use crate::call::CallRequest;
 use crate::gateway::Gateway;
 use crate::runs::{self, Asks, Runs};
 use crate::settings::Reads;
+use crate::visits::Visits;
 
 pub(crate) use review::Patience;
 
@@ -37,8 +38,10 @@ pub(crate) struct Judge {
     redactor: Redactor,
     run: String,
     runs: Option<Arc<Runs>>,
-    /// Whose questions these are, and in which run.
-    key: String,
+    upstream: UpstreamName,
+    /// Whose call it is.
+    account: String,
+    visits: Arc<Visits>,
     store: Store,
     desk: Option<review::Desk>,
     /// Whether the call leaves a record.
@@ -78,7 +81,9 @@ impl Judge {
             open: gateway.settings.undeclared_asks,
             client: Arc::clone(&request.client),
             redactor: gateway.settings.redactor.clone(),
-            key: format!("{upstream} {run}"),
+            upstream: upstream.clone(),
+            account: request.caller.principal.account(),
+            visits: Arc::clone(&gateway.visits),
             run,
             runs: gateway.runs.clone(),
             store: gateway.store.clone(),
@@ -130,6 +135,11 @@ impl Judge {
     /// What the client is asked, which is not in all what the upstream asked. It is on record.
     pub(crate) fn asked(&self, method: &str, params: Map<String, Value>) -> Map<String, Value> {
         self.tell(Severity::Info, format!("asked `{method}`"));
+        let visit = params.get("elicitationId").and_then(Value::as_str);
+        // Newer clients are told no name and hear of no end.
+        if let Some(visit) = visit.filter(|_| is_visit(&params) && !self.client.rounds) {
+            self.visits.begin(&self.upstream, visit, &self.account);
+        }
         let manifest = self.manifest.as_deref();
         let rule = manifest.and_then(|manifest| manifest.sampling.as_ref());
         match rule.filter(|_| method == SAMPLE) {
@@ -187,7 +197,9 @@ impl Judge {
             *count += 1;
             Ok(())
         };
-        self.store.spend(&self.key, None, count).await
+        // Whose questions these are, and in which run.
+        let key = format!("{} {}", self.upstream, self.run);
+        self.store.spend(&key, None, count).await
     }
 
     /// What goes back to the upstream of what the client said.
@@ -220,6 +232,24 @@ impl Judge {
 
 const SAMPLE: &str = "sampling/createMessage";
 
+/// Whether a person is sent to an address.
+fn is_visit(params: &Map<String, Value>) -> bool {
+    params.get("mode").is_some_and(|mode| mode == "url")
+}
+
+/// The addresses an upstream wants its user to visit before it makes the call (2025-11-25).
+pub(crate) fn in_refusal(fault: &Fault) -> Vec<Map<String, Value>> {
+    const URL_ELICITATION_REQUIRED: i64 = -32042;
+    let said = fault.upstream.as_deref().filter(|said| said.code == URL_ELICITATION_REQUIRED);
+    let visits = said.and_then(|said| said.data.as_ref()?.get("elicitations")?.as_array());
+    let each = visits.into_iter().flatten().filter_map(|visit| {
+        let mut params = visit.as_object()?.clone();
+        params.insert("mode".to_owned(), "url".into());
+        Some(params)
+    });
+    each.collect()
+}
+
 fn bounds_questions(manifest: &AdapterManifest) -> bool {
     let elicited = manifest.elicitation.as_ref().and_then(|rule| rule.max_per_run);
     elicited.or(manifest.sampling.as_ref().and_then(|rule| rule.max_per_run)).is_some()
@@ -248,7 +278,7 @@ pub(crate) fn answered(
         Ok(given) => given.get("action").and_then(Value::as_str).unwrap_or("answered"),
         Err(why) => why.as_str(),
     };
-    let message = format!("`{method}` was answered: {word}");
+    let message = format!("`{method}` was answered: {}", model::fault::one_line(word, 200));
     (given, Finding::new(Severity::Info, "question", message))
 }
 

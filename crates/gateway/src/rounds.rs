@@ -25,6 +25,8 @@ enum Round {
     Upstream { state: String, upstream: UpstreamName, asked: Map<String, Value> },
     /// The upstream waits for the answer on a connection that one gate holds.
     Parked,
+    /// What was asked, by key: answers are held against it.
+    Asked(Map<String, Value>),
 }
 
 impl Gateway {
@@ -70,8 +72,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Holds each answer against its question; what is on record of them. Keys that answer nothing are
-    /// the upstream's to ignore.
+    /// Holds each answer against its question; what is on record of them. What answers nothing goes
+    /// nowhere.
     fn fit(
         &self,
         upstream: &UpstreamName,
@@ -79,15 +81,22 @@ impl Gateway {
         responses: Option<&mut Value>,
     ) -> Result<Vec<Finding>, Fault> {
         let (manifest, open) = (self.manifest(upstream), self.settings.undeclared_asks);
+        let Some(responses) = responses.and_then(Value::as_object_mut) else {
+            return Ok(Vec::new());
+        };
+        responses.retain(|key, _| asked.contains_key(key));
         let mut noted = Vec::new();
-        for (key, said) in responses.and_then(Value::as_object_mut).into_iter().flatten() {
-            let Some(question) = asked.get(key) else { continue };
-            let method = question.get("method").and_then(Value::as_str).unwrap_or_default();
-            let params = question.get("params").and_then(Value::as_object).cloned();
-            let params = params.unwrap_or_default();
+        for (key, said) in responses {
+            let question = asked.get(key);
+            let part = |name: &str| question.and_then(|question| question.get(name));
+            let method = part("method").and_then(Value::as_str).unwrap_or_default();
+            let params = part("params").and_then(Value::as_object).cloned().unwrap_or_default();
             let (given, finding) =
                 questions::answered(manifest, open, method, &params, said.take());
-            *said = given.map_err(|why| Fault::new(Code::ArgsInvalid, why).at(key))?;
+            *said = given.map_err(|why| {
+                let message = format!("the answer to `{key}` is not passed on: {why}");
+                Fault::new(Code::ArgsInvalid, message).at(key)
+            })?;
             noted.push(finding);
         }
         Ok(noted)
@@ -109,8 +118,21 @@ pub(crate) async fn seal(
     gateway: &Gateway,
     request: &CallRequest,
     upstream: &UpstreamName,
+    bound: Option<String>,
     answer: &mut Answer,
 ) -> Result<(), Fault> {
+    if !["inputRequests", "requestState"].iter().any(|key| answer.rest.contains_key(*key)) {
+        return Ok(());
+    }
+    let bound = bound.unwrap_or_else(|| bound_to(request));
+    // Where the upstream has a state, ours stands for both.
+    let stateless = answer.task_id().is_some() || !answer.rest.contains_key("requestState");
+    let asked = answer.rest.get("inputRequests").filter(|_| stateless);
+    if let Some(Value::Object(asked)) = asked {
+        let about = answer.task_id().map_or_else(|| bound.clone(), task);
+        let (id, asked) = (asked_id(&request.caller, &about), Round::Asked(asked.clone()));
+        keep(gateway, &id, &request.caller, &about, &asked).await?;
+    }
     let asks = answer.rest.get("resultType").is_some_and(|kind| kind == "input_required");
     let rounds = matches!(
         request.method,
@@ -122,10 +144,51 @@ pub(crate) async fn seal(
     let (theirs, upstream) = (theirs.to_owned(), upstream.clone());
     let round = Round::Upstream { state: theirs, upstream, asked: asked.unwrap_or_default() };
     let state = fresh();
-    keep(gateway, &state, &request.caller, &bound_to(request), &round).await?;
+    keep(gateway, &state, &request.caller, &bound, &round).await?;
     answer.written = None;
     answer.rest.insert("requestState".to_owned(), state.into());
     Ok(())
+}
+
+/// The request with answers that came without a state held to what was asked, and what is on record of
+/// them; nothing where it answers nothing. With a state, [`Gateway::open_round`] has done it.
+pub(crate) async fn answered(
+    gateway: &Gateway,
+    request: &CallRequest,
+    upstream: &UpstreamName,
+) -> Result<Option<(CallRequest, Vec<Finding>)>, Fault> {
+    const ANSWERS: &str = "inputResponses";
+    const STATE: &str = "requestState";
+    let Some(said) = request.params.get(ANSWERS) else { return Ok(None) };
+    if request.client.rounds && request.params.contains_key(STATE) {
+        return Ok(None);
+    }
+    let about = match request.method {
+        Method::Task(_) => task(&request.name),
+        _ => bound_to(request),
+    };
+    let (id, owner) = (hash(&asked_id(&request.caller, &about)), owner(&request.caller));
+    let kept = gateway.store.round(&id, &owner, &about).await?;
+    let asked = match kept.as_deref().map(serde_json::from_str::<Round>) {
+        Some(Ok(Round::Asked(asked))) => asked,
+        Some(Err(error)) => return Err(Fault::internal(format!("round: {error}"))),
+        _ => Map::new(),
+    };
+    let mut given = said.clone();
+    let told = gateway.fit(upstream, &asked, Some(&mut given))?;
+    let mut request = request.clone();
+    request.params.shift_remove(STATE);
+    request.params.insert(ANSWERS.to_owned(), if given.is_object() { given } else { json!({}) });
+    Ok(Some((request, told)))
+}
+
+/// What the answers of a task are about, whatever call they come with.
+fn task(id: &str) -> String {
+    format!("task {id}")
+}
+
+fn asked_id(caller: &Caller, about: &str) -> String {
+    format!("asked {} {about}", owner(caller))
 }
 
 async fn keep(
@@ -157,6 +220,5 @@ fn hash(state: &str) -> String {
 }
 
 fn owner(caller: &Caller) -> String {
-    let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
-    format!("{tenant}/{}", caller.principal)
+    caller.principal.account()
 }

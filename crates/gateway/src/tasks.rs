@@ -162,8 +162,7 @@ impl Gateway {
 }
 
 fn owner(caller: &Caller) -> String {
-    let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
-    format!("{tenant}/{}", caller.principal)
+    caller.principal.account()
 }
 
 fn word(state: TaskState) -> String {

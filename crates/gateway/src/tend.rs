@@ -49,13 +49,13 @@ impl Gateway {
                 biased;
                 () = stopping.cancelled() => return,
                 ring = rings.recv() => match ring {
-                    Some(ring) => self.take_in(ring, &mut care),
+                    Some(ring) => self.take_in(&name, ring, &mut care),
                     None => return,
                 },
                 () = care.wait() => {}
             }
             while let Ok(ring) = rings.try_recv() {
-                self.take_in(ring, &mut care);
+                self.take_in(&name, ring, &mut care);
             }
             if care.is_due() {
                 let look = pin!(self.look_again(&name, &mut care));
@@ -66,10 +66,18 @@ impl Gateway {
         }
     }
 
-    fn take_in(&self, ring: Ring, care: &mut Care) {
+    fn take_in(&self, name: &UpstreamName, ring: Ring, care: &mut Care) {
         match ring {
             Ring::Updated { uri } => self.tell(Change::Resource { uri }),
-            Ring::Task { method, params } => {
+            Ring::Visited { elicitation_id } => {
+                for account in self.visits.end(name, &elicitation_id) {
+                    let elicitation_id = elicitation_id.clone();
+                    self.tell(Change::Visited { account, elicitation_id });
+                }
+            }
+            Ring::Task { method, mut params } => {
+                // What a task asks is judged where its client looks at it, and not on this way.
+                params.shift_remove("inputRequests");
                 let params = Arc::new(context::pass(params, &self.settings.redactor));
                 self.tell(Change::Task { method, params });
             }

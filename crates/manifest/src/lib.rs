@@ -20,7 +20,7 @@ pub use capability::{ActionRisk, CapLimits, Capability, DedupScope, Idempotency,
 pub use capability::{TaskSupport, risk};
 pub use constraint::{ArgConstraint, Pattern};
 pub use error::ManifestError;
-pub use lint::{Question, Remark, is_answered, lint, lint_bindings};
+pub use lint::{Question, Remark, hidden_in, is_answered, lint, lint_bindings};
 pub use read::{from_value, parse};
 pub use skill::Skill;
 pub use surface::{Consent, Elicitation, Observability, ParamRule, PromptRule, ResourceRule};

@@ -1,9 +1,11 @@
 //! What is missing before a manifest can be relied on, decided from files alone: the five questions
 //! of production, and the rules of tool design. Nothing is asked of an upstream or a model.
 
+mod command;
 mod design;
 mod questions;
 
+pub use command::hidden_in;
 use model::Severity;
 use serde::Serialize;
 use serde_json::Value;

@@ -93,6 +93,10 @@ pub const ROUND_TIME: Duration = Duration::from_mins(5);
 /// Calls that wait so in one process, in all and for one principal.
 pub const PARKED_MAX: usize = 1_000;
 pub const PARKED_PER_PRINCIPAL_MAX: usize = 100;
+/// Visits to addresses that nobody has come back from yet; the oldest are forgotten first.
+pub const VISITS_MAX: usize = 4_096;
+/// Of these by one account, so that nobody makes others' forgotten.
+pub const VISITS_PER_ACCOUNT_MAX: usize = 64;
 
 /// Tasks remembered in memory; beyond that the oldest are looked up when they are asked for.
 pub const TASKS_MAX: usize = 10_000;

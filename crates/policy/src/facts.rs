@@ -167,6 +167,12 @@ fn context(facts: &Facts<'_>) -> Result<Context, Unspeakable> {
         return Err(Unspeakable(format!("there are more than {ARGUMENTS_MAX} values in it")));
     }
     let arguments = match facts.args {
+        // A template answers for many addresses: which it is can matter.
+        _ if *facts.method == Method::ReadResource => {
+            let uri = facts.params.get("uri").and_then(Value::as_str);
+            let uri = uri.map(|uri| ("uri".to_owned(), text(uri)));
+            RestrictedExpression::new_record(uri).map_err(unspeakable)?
+        }
         Value::Object(arguments) => record(arguments)?,
         _ => RestrictedExpression::new_record([]).map_err(unspeakable)?,
     };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{Approval, ApprovalId, ApprovalState, Code, Fault, Subject, Timestamp, canonical};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::facts::Facts;
 use crate::permit::Permit;
@@ -54,13 +54,22 @@ impl Question {
             requested_by: self.asked_by.clone(),
             requested_for: self.permit.call_id().clone(),
             tool: self.permit.key().to_string(),
-            args: self.permit.arguments().clone(),
+            args: self.shown(),
             requested_at: at,
             expires_at,
             approver: None,
             answered_at: None,
             reason: None,
         }
+    }
+
+    /// What the call is made with. What is read or got has that beside its arguments, if it has any.
+    fn shown(&self) -> Value {
+        let args = self.permit.arguments();
+        if self.permit.method().is_tool_call() || args.as_object().is_some_and(|a| !a.is_empty()) {
+            return args.clone();
+        }
+        Value::Object(self.permit.params().clone())
     }
 
     /// Opens the permit if the human said yes to exactly this call and the yes still holds.

@@ -115,6 +115,10 @@ pub enum FromServer {
         method: String,
         params: Map<String, Value>,
     },
+    /// `notifications/elicitation/complete`: somebody has been where they were sent.
+    Visited {
+        elicitation_id: String,
+    },
     Other,
 }
 
@@ -191,6 +195,10 @@ fn news(method: String, params: Map<String, Value>) -> FromServer {
             Some(uri) => FromServer::Updated { uri: uri.to_owned() },
             None => FromServer::Other,
         },
+        "notifications/elicitation/complete" => {
+            let id = params.get("elicitationId").and_then(Value::as_str);
+            id.map_or(FromServer::Other, |id| FromServer::Visited { elicitation_id: id.to_owned() })
+        }
         "notifications/tasks" | "notifications/tasks/status" => {
             FromServer::TaskNews { method, params }
         }
@@ -243,6 +251,14 @@ mod tests {
         );
         check(
             r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#,
+            FromServer::Other,
+        );
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}"#,
+            FromServer::Visited { elicitation_id: "e1".into() },
+        );
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{}}"#,
             FromServer::Other,
         );
         check(r#"{"jsonrpc":"2.0","method":"vendor/news"}"#, FromServer::Other);

@@ -3,7 +3,7 @@
 //! Nothing here is needed to answer a request; a client that comes back to another replica loses
 //! questions that were open and what it follows, as after a broken connection.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -13,6 +13,8 @@ use model::{Caller, LogLevel};
 use protocol::{Id, RpcError};
 use serde_json::Value;
 use tokio::sync::oneshot;
+
+use crate::limits;
 
 type Reply = oneshot::Sender<Result<Value, WireError>>;
 
@@ -25,6 +27,8 @@ pub struct Memory {
     followed: Mutex<BTreeSet<String>>,
     /// Where it is followed, and for whom.
     through: OnceLock<(Weak<Gateway>, Caller)>,
+    /// Visits the client was asked for, oldest first, by the names they have.
+    visits: Mutex<VecDeque<String>>,
     newest_stream: AtomicU64,
 }
 
@@ -36,6 +40,7 @@ impl Default for Memory {
             level: Mutex::default(),
             followed: Mutex::default(),
             through: OnceLock::new(),
+            visits: Mutex::default(),
             newest_stream: AtomicU64::default(),
         }
     }
@@ -106,6 +111,24 @@ impl Memory {
 
     pub fn followed(&self) -> Vec<String> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Notes that the client's person was sent somewhere.
+    pub fn sent_away(&self, elicitation_id: &str) {
+        let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
+        visits.retain(|visit| visit != elicitation_id);
+        if visits.len() >= limits::VISITS_PER_ACCOUNT_MAX {
+            visits.pop_front();
+        }
+        visits.push_back(elicitation_id.to_owned());
+    }
+
+    /// Whether this client's person was sent there. It is told so once.
+    pub fn came_back(&self, elicitation_id: &str) -> bool {
+        let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = visits.len();
+        visits.retain(|visit| visit != elicitation_id);
+        visits.len() < before
     }
 
     /// A number for a stream that tells of changes; the newest of a client tells, older ones do not,

@@ -144,8 +144,7 @@ async fn give_up(parked: Weak<Parked>, state: String) {
 }
 
 fn owner(caller: &Caller) -> String {
-    let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
-    format!("{tenant}/{}", caller.principal)
+    caller.principal.account()
 }
 
 #[cfg(test)]

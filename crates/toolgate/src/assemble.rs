@@ -9,6 +9,7 @@ mod keeping;
 mod known;
 mod meanings;
 mod output;
+pub(crate) mod programs;
 mod telemetry;
 mod upkeep;
 

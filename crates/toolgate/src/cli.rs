@@ -15,6 +15,7 @@ mod cards;
 mod claims;
 mod completions;
 mod config;
+mod consent;
 mod cost;
 mod demo;
 mod doctor;

@@ -105,6 +105,10 @@ pub enum Ring {
         method: String,
         params: Map<String, Value>,
     },
+    /// Somebody who was sent to an address has been there. It does not say who.
+    Visited {
+        elicitation_id: String,
+    },
     /// The connection broke, or the process ended, and nobody here asked for it.
     Lost,
     /// Stopped for want of use; the next call wakes it.

@@ -85,14 +85,24 @@ fn params(request: &CallRequest, tool: &Tool) -> Map<String, Value> {
             set("arguments", request.args.clone());
         }
         Method::Task(_) => set("taskId", request.name.clone().into()),
-        Method::Complete(ItemKind::Prompt) => {
+        Method::Complete(kind) => {
             if let Some(Value::Object(reference)) = params.get_mut("ref") {
-                reference.insert("name".to_owned(), tool.item.name.clone().into());
+                refer(reference, *kind, tool, request);
             }
         }
-        Method::CallTool | Method::Complete(_) | Method::Other(_) => {}
+        Method::CallTool | Method::Other(_) => {}
     }
     params
+}
+
+/// What a completion is of, by the one name it was judged by.
+fn refer(reference: &mut Map<String, Value>, kind: ItemKind, tool: &Tool, request: &CallRequest) {
+    let (key, name) = match kind {
+        ItemKind::Prompt => ("name", tool.item.name.clone()),
+        _ => ("uri", request.name.clone()),
+    };
+    reference.retain(|key, _| key == "type" || key == "title");
+    reference.insert(key.to_owned(), name.into());
 }
 
 /// A door for lesser deeds does not open for greater ones.

@@ -29,6 +29,7 @@ pub(super) fn with_key(
     let key = request.idempotency_key.as_ref()?;
     let mut args = request.args.as_object().filter(|args| !args.contains_key(arg))?.clone();
     args.insert(arg.clone(), key.as_str().into());
+    entry.bound_to = request.client.rounds.then(|| crate::rounds::bound_to(request));
     let keyed = CallRequest { args: args.into(), ..request.clone() };
     entry.record.call.args_hash = model::canonical::hash(&keyed.args);
     keep::arguments(gateway, &keyed.args, entry);

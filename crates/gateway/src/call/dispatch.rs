@@ -82,8 +82,48 @@ pub(super) async fn dispatch(
             keep::answer(gateway, &answer, entry);
             Ok(answer)
         }
-        Err(fault) => Err(doubtful(fault, admitted.permit.effect().is_write())),
+        Err(fault) => {
+            let fault = match questions::in_refusal(&fault) {
+                visits if visits.is_empty() => fault,
+                visits => {
+                    let judge = judge(&admitted.permit);
+                    let fault = Box::pin(sent_away(&judge, request, visits, fault)).await;
+                    entry.findings.extend(judge.told());
+                    fault
+                }
+            };
+            Err(doubtful(fault, admitted.permit.effect().is_write()))
+        }
     }
+}
+
+/// A refusal until its user has been somewhere, as far as the client may be told where. Only clients
+/// that wait get it; others are asked.
+async fn sent_away(
+    judge: &Judge,
+    request: &CallRequest,
+    visits: Vec<Map<String, Value>>,
+    refusal: Fault,
+) -> Fault {
+    const METHOD: &str = "elicitation/create";
+    for params in visits {
+        let settled = match judge.weigh(METHOD, &params) {
+            _ if !request.client.can_answer(METHOD, &params) => {
+                Err(Fault::new(Code::UpstreamError, "this client cannot be sent there"))
+            }
+            Ok(due) => judge.settle(due, METHOD, &params, Patience::None).await,
+            Err(fault) => Err(fault),
+        };
+        if let Err(fault) = settled {
+            let why = &fault.message;
+            let message = format!(
+                "the upstream wants its user to visit an address first, not passed on: {why}"
+            );
+            return Fault { message, upstream: None, ..refusal };
+        }
+        judge.asked(METHOD, params);
+    }
+    refusal
 }
 
 /// What an answer that is not the last asks of a client that takes part in rounds.

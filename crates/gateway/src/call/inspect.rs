@@ -77,7 +77,8 @@ async fn pass(
 ) -> Result<Inspected, Fault> {
     entry.stage("sanitise");
     tasks::note(gateway, request, &mut answer, tool, &entry.record.call).await;
-    rounds::seal(gateway, request, &tool.item.key.upstream, &mut answer).await?;
+    let bound = entry.bound_to.take();
+    rounds::seal(gateway, request, &tool.item.key.upstream, bound, &mut answer).await?;
     let rules = Rules {
         source: &entry.provenance,
         profile: gateway.settings.output(&tool.item.key.upstream).profile,

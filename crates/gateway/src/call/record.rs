@@ -44,6 +44,8 @@ pub(super) struct Entry {
     pub(super) rules: Arc<Rules>,
     /// The run whose budget this call counts towards, where there is one.
     pub(super) run: Option<String>,
+    /// What a later round of this call is bound to, where its arguments have since got a key.
+    pub(super) bound_to: Option<String>,
     /// What happened on the way that is worth a line in the record.
     pub(super) findings: Vec<Finding>,
     started: Instant,
@@ -87,6 +89,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         provenance: Provenance::default(),
         rules,
         run: None,
+        bound_to: None,
         findings: Vec::new(),
         started: Instant::now(),
     };

@@ -2,7 +2,7 @@
 
 use context::Redactor;
 use manifest::Elicitation;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Parts of a name by which a field asks for a secret.
 const SECRET_WORDS: [&str; 17] = [
@@ -34,7 +34,7 @@ pub(super) fn check(
     open: bool,
     redactor: &Redactor,
 ) -> Result<(), String> {
-    if params.get("mode").is_some_and(|mode| mode == "url") {
+    if super::is_visit(params) {
         if !rule.map_or(open, |rule| rule.url) {
             return Err("no manifest declares that it sends people to addresses".to_owned());
         }
@@ -117,11 +117,9 @@ fn address(url: &str, hosts: &[String], redactor: &Redactor) -> Result<(), Strin
 /// What a person filled in must fit the form; what they did not fill in does not go back.
 pub(super) fn answered(params: &Map<String, Value>, said: Value) -> Result<Value, String> {
     let accepted = said.get("action").is_some_and(|action| action == "accept");
-    let by_url = params.get("mode").is_some_and(|mode| mode == "url");
-    if !accepted || by_url {
-        let mut said = said;
-        said.as_object_mut().map(|said| said.shift_remove("content"));
-        return Ok(said);
+    if !accepted || super::is_visit(params) {
+        let action = said.get("action").cloned();
+        return Ok(action.map_or_else(|| json!({}), |action| json!({"action": action})));
     }
     let Some(schema) = params.get("requestedSchema") else { return Ok(said) };
     let schema = catalog::schema::Schema::compile(schema).map_err(|error| error.to_string())?;
@@ -135,7 +133,6 @@ pub(super) fn answered(params: &Map<String, Value>, said: Value) -> Result<Value
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn asked(params: &Value, rule: Option<&Elicitation>, open: bool) -> Result<(), String> {
         check(params.as_object().unwrap(), rule, open, &Redactor::default())
@@ -225,5 +222,10 @@ mod tests {
         let declined = json!({"action": "decline", "content": {"n": 1}});
         check(declined, Some(json!({"action": "decline"})));
         check(json!({"action": "cancel"}), Some(json!({"action": "cancel"})));
+        let visit = json!({"mode": "url", "url": "https://id.example/"});
+        let said =
+            json!({"action": "accept", "content": {"n": 1}, "token": "t", "_meta": {"code": 1}});
+        let given = answered(visit.as_object().unwrap(), said);
+        assert_eq!(given, Ok(json!({"action": "accept"})));
     }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use model::Severity::{Error, Info, Warning};
 use serde_json::Value;
 
-use super::{Bound, Remark};
+use super::{Bound, Remark, command};
 use crate::adapter::AdapterManifest;
 use crate::capability::TaskSupport;
-use crate::transport::TransportKind;
 
 /// Names that say nothing about a business operation.
 const GENERIC: &[&str] = &[
@@ -64,7 +63,7 @@ const BROAD: &[&str] = &["admin", "all", "full", "full_access", "root", "write"]
 /// What the manifest as a whole shows.
 pub(super) fn whole(manifest: &AdapterManifest, tools: &[Value]) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = broad_scopes(manifest).collect();
-    remarks.extend(hidden_command(manifest));
+    remarks.extend(command::of(manifest));
     remarks.extend(hidden_agent(manifest));
     let declared: BTreeSet<&str> =
         manifest.capabilities.iter().map(|capability| capability.tool.as_str()).collect();
@@ -246,23 +245,4 @@ fn hidden_agent(manifest: &AdapterManifest) -> Option<Remark> {
     );
     let hidden = loops && !sampling.tools.is_empty();
     hidden.then(|| Remark::new(Error, "sampling-loop", "sampling", message))
-}
-
-/// A program that is started must be one that somebody saw and agreed to.
-fn hidden_command(manifest: &AdapterManifest) -> Option<Remark> {
-    let transport = manifest.transport.as_ref()?;
-    let command = transport.command.as_ref().filter(|_| transport.kind == TransportKind::Stdio)?;
-    let words = std::iter::once(command.as_str()).chain(transport.args.iter().map(String::as_str));
-    let line = words.collect::<Vec<_>>().join(" ");
-    match &manifest.consent {
-        None => {
-            let message = format!("nobody agreed to start `{line}`: add `consent`");
-            Some(Remark::new(Warning, "hidden-command", "transport.command", message))
-        }
-        Some(consent) if consent.command_line != line => {
-            let message = format!("agreed was `{}`, started is `{line}`", consent.command_line);
-            Some(Remark::new(Error, "hidden-command", "consent.command_line", message))
-        }
-        Some(_) => None,
-    }
 }

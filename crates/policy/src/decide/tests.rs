@@ -200,6 +200,9 @@ fn an_approval_releases_the_frozen_call_and_no_other() {
     let mut drifted = world();
     drifted.item.full_hash = "0".repeat(64);
     assert_eq!(code(&drifted, &approval, world().at), rejected);
+    let mut of_a_tenant = world();
+    of_a_tenant.caller.principal.tenant_id = Some("t".to_owned());
+    assert_eq!(code(&of_a_tenant, &approval, world().at), rejected);
     let spelt = |written: &'static str| World { written: Some(written), ..world() };
     let mut exact = spelt("{\"account\":18446744073709551617}").question().put(world().at, ttl);
     exact.state = ApprovalState::Approved;

@@ -54,6 +54,9 @@ impl Mcp {
 
     /// Up to 2025-11-25: the frame that tells this client of a change, if it is its concern.
     pub(super) fn unasked(&self, visit: &Visit, change: &Change) -> Option<Vec<u8>> {
+        if let Change::Visited { account, elicitation_id } = change {
+            return visited(visit, account, elicitation_id);
+        }
         let capabilities = self.gateway.capabilities(false);
         let honoured = Interest {
             tools: declares(&capabilities, "tools"),
@@ -96,6 +99,14 @@ impl Mcp {
     }
 }
 
+/// Only the client whose person was sent there hears that they have been there.
+fn visited(visit: &Visit, account: &str, elicitation_id: &str) -> Option<Vec<u8>> {
+    let theirs = visit.caller.principal.account() == account;
+    let told = theirs && visit.memory.came_back(elicitation_id);
+    told.then(|| encode::notification(VISITED, &json!({"elicitationId": elicitation_id})))
+}
+
+const VISITED: &str = "notifications/elicitation/complete";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
 fn declares(capabilities: &Map<String, Value>, feature: &str) -> bool {
@@ -140,7 +151,7 @@ fn frame(change: &Change, honoured: &Interest, meta: &Value) -> Option<Vec<u8>> 
             honoured.task_ids.iter().any(|mine| mine == id).then_some(())?;
             (method.as_str(), params.get().clone())
         }
-        Change::List(_) | Change::Resource { .. } => return None,
+        Change::List(_) | Change::Resource { .. } | Change::Visited { .. } => return None,
     };
     if !meta.is_null() {
         params.insert("_meta".to_owned(), meta.clone());

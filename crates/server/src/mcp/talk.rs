@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use gateway::{CallRequest, Cleared, News, Question, Via, Watch, bound_to};
+use gateway::{CallRequest, Cleared, Done, News, Question, Via, Watch, bound_to};
 use model::{Fault, Method, SessionId};
-use protocol::Id;
-use protocol::encode;
+use protocol::{Id, encode, jsonrpc};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -66,7 +65,10 @@ impl Mcp {
         }
         visit.memory.forget(&desk.asked);
         match done {
-            Ok(done) => reply::call(id, visit.revision, &self.server, &done, &method, via),
+            Ok(done) => {
+                note_visits(visit, &done);
+                reply::call(id, visit.revision, &self.server, &done, &method, via)
+            }
             Err(fault) => reply::error(id, visit.revision, &fault),
         }
     }
@@ -126,6 +128,15 @@ impl Mcp {
     }
 }
 
+/// Who is refused until they have been somewhere hears when that is over (2025-11-25).
+fn note_visits(visit: &Visit, done: &Done) {
+    let refused = done.refused.as_ref().map(Cleared::get);
+    let refused = refused.filter(|said| said.code == jsonrpc::URL_ELICITATION_REQUIRED);
+    let wanted = refused.and_then(|said| said.data.as_ref()?.get("elicitations")?.as_array());
+    let names = wanted.into_iter().flatten().filter_map(|wanted| wanted["elicitationId"].as_str());
+    names.for_each(|name| visit.memory.sent_away(name));
+}
+
 /// Without a skill to answer, nothing is asked and nothing put aside.
 fn can_be_asked(visit: &Visit) -> bool {
     let questions = ["elicitation/create", "sampling/createMessage", "roots/list"];
@@ -173,7 +184,10 @@ impl Desk<'_> {
         let mut params = params.get().clone();
         // 2025-11-25 gives every visit a name; newer upstreams do not.
         if params.get("mode").is_some_and(|mode| mode == "url") {
-            params.entry("elicitationId").or_insert_with(|| SessionId::random().as_str().into());
+            let name = params
+                .entry("elicitationId")
+                .or_insert_with(|| SessionId::random().as_str().into());
+            name.as_str().into_iter().for_each(|name| self.visit.memory.sent_away(name));
         }
         self.send(encode::request(&id, &method, &params));
         self.asked.push(id);

@@ -10,6 +10,7 @@
 
 mod client;
 mod servers;
+mod visits;
 mod words;
 
 use std::time::{Duration, Instant};

@@ -95,3 +95,98 @@ async fn a_prompt_that_was_got_is_on_record_with_version_and_evaluation() {
     check("greet", Some(("2", Some("goldenset://greet.v2")))).await;
     check("part", None).await;
 }
+
+/// A shelf behind one template, which notes what reaches it.
+#[derive(Clone, Debug, Default)]
+struct Shelf(toolgate_testkit::Notes<Map<String, Value>>);
+
+#[async_trait]
+impl Connector for Shelf {
+    fn protocol(&self) -> &'static str {
+        "mcp"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![toolgate_testkit::tool("noop", json!({}))])
+    }
+
+    async fn offer(&self) -> Result<Offer, Fault> {
+        let hidden = json!({"uri": "shelf://open/secret", "name": "secret"});
+        let books = json!({"uriTemplate": "shelf://open/{book}", "name": "books"});
+        let capabilities = Map::from_iter([("resources".to_owned(), json!({}))]);
+        let tools = self.list().await?;
+        let (resources, templates) = (vec![hidden], vec![books]);
+        Ok(Offer { tools, resources, templates, capabilities, ..Offer::default() })
+    }
+
+    async fn call(&self, _permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+        Ok(Answer::text("nothing"))
+    }
+
+    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        self.0.push(permit.params().clone());
+        Ok(Map::from_iter([("contents".to_owned(), json!([]))]))
+    }
+}
+
+fn read(uri: &str) -> CallRequest {
+    CallRequest { method: Method::ReadResource, ..World::request(uri, Value::Null) }
+}
+
+/// B11: a name that policy hides is not to be had under another spelling, and a template is judged by
+/// the address that is asked for.
+#[tokio::test]
+async fn an_address_is_judged_as_it_is_read() {
+    let shelf = Shelf::default();
+    let policy = r#"permit(principal, action, resource);
+        forbid(principal, action, resource) when { resource.name like "*secret*" };
+        forbid(principal, action == Action::"read", resource)
+        when { context.arguments has uri && context.arguments.uri like "*diary*" };"#;
+    let world = TestGateway::new().upstream("shelf", shelf.clone()).policy(policy).start().await;
+    let check = async |uri: &str, passes: bool| {
+        let before = shelf.0.all().len();
+        let done = world.send(read(uri)).await;
+        assert_eq!(shelf.0.all().len() > before, passes, "{uri}: {:?}", done.fault);
+    };
+    check("shelf://open/novel", true).await;
+    check("shelf://open/secret", false).await;
+    check("shelf://open/%73ecret", false).await;
+    check("SHELF://open/secret", false).await;
+    check("shelf://open/x/../secret", false).await;
+    check("shelf://open/..%2Fprivate", false).await;
+    check("shelf://open/diary", false).await;
+}
+
+/// E2: whoever says yes to a reading sees what is read, and says yes to nothing else.
+#[tokio::test]
+async fn a_yes_to_a_reading_is_for_what_was_shown() {
+    let shelf = Shelf::default();
+    let policy = r#"permit(principal, action == Action::"list", resource);
+        @gate("READING") permit(principal, action == Action::"read", resource);"#;
+    let world = TestGateway::new().upstream("shelf", shelf.clone()).policy(policy).start().await;
+    let asked = world.send(read("shelf://open/novel")).await;
+    let approval = world.approve(&asked).await;
+    assert_eq!(approval.args, json!({"uri": "shelf://open/novel"}));
+    let other = world.send(read("shelf://open/poems")).await;
+    assert_eq!(crate::code(&other), Some(model::Code::ApprovalPending));
+    assert_eq!(shelf.0.all().len(), 0);
+    assert_eq!(world.send(read("shelf://open/novel")).await.fault, None);
+    assert_eq!(shelf.0.all().len(), 1);
+}
+
+/// B10: a completion goes out under the one name it was judged by.
+#[tokio::test]
+async fn a_completion_names_one_thing() {
+    let shelf = Shelf::default();
+    let world = TestGateway::new().upstream("shelf", shelf.clone()).start().await;
+    let said = json!({"type": "ref/resource", "uri": "shelf://open/{book}", "name": "other"});
+    let request = CallRequest {
+        method: Method::Complete(model::ItemKind::Resource),
+        params: Map::from_iter([("ref".to_owned(), said)]),
+        ..World::request("shelf://open/{book}", Value::Null)
+    };
+    world.send(request).await;
+    let heard = shelf.0.all();
+    let wanted = json!({"type": "ref/resource", "uri": "shelf://open/{book}"});
+    assert_eq!(heard.first().and_then(|params| params.get("ref")), Some(&wanted));
+}

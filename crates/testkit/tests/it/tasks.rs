@@ -9,7 +9,7 @@ use gateway::{CallRequest, Done};
 use model::{Answer, CallStatus, Code, Fault, Method, RecordStatus, TaskVerb};
 use policy::Permit;
 use serde_json::{Map, Value, json};
-use toolgate_testkit::{TestGateway, World, tool};
+use toolgate_testkit::{Notes, TestGateway, World, tool};
 use upstream::{Connector, Errand};
 
 use crate::code;
@@ -18,11 +18,13 @@ use crate::code;
 #[derive(Clone, Debug, Default)]
 struct Worker {
     says: Arc<Mutex<VecDeque<Value>>>,
+    /// What each request about the task carried.
+    heard: Notes<Map<String, Value>>,
 }
 
 impl Worker {
     fn saying(says: impl IntoIterator<Item = Value>) -> Self {
-        Self { says: Arc::new(Mutex::new(says.into_iter().collect())) }
+        Self { says: Arc::new(Mutex::new(says.into_iter().collect())), heard: Notes::default() }
     }
 }
 
@@ -41,7 +43,8 @@ impl Connector for Worker {
         Ok(Answer::read(begun).unwrap())
     }
 
-    async fn ask(&self, _permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+        self.heard.push(permit.params().clone());
         let said = self.says.lock().unwrap().pop_front();
         match said {
             Some(Value::Object(said)) => Ok(said),
@@ -205,4 +208,33 @@ async fn a_poll_has_its_time() {
     assert_eq!(code(&ask(&world, TaskVerb::Get).await), Some(Code::UpstreamTimeout));
     worker.says.lock().unwrap().push_back(state("completed"));
     assert_eq!(status(&ask(&world, TaskVerb::Get).await), "completed");
+}
+
+/// CO-208: what a task is told is held to what it asked.
+#[tokio::test]
+async fn what_a_task_is_told_must_fit_what_it_asked() {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let form = json!({"message": "?", "requestedSchema": schema});
+    let visit = json!({"mode": "url", "url": "https://id.example/", "message": "Sign in"});
+    let question = |params: Value| json!({"method": "elicitation/create", "params": params});
+    let asks = json!({"form": question(form), "visit": question(visit)});
+    let asks = json!({"taskId": "t1", "status": "input_required", "inputRequests": asks});
+    let worker = Worker::saying([asks, json!({}), json!({})]);
+    let world = TestGateway::new().upstream("mine", worker.clone()).start().await;
+    world.call("dig", json!({})).await;
+    assert_eq!(code(&ask(&world, TaskVerb::Get).await), None);
+    let tell = async |said: Value| {
+        let params = Map::from_iter([("inputResponses".to_owned(), said)]);
+        let method = Method::Task(TaskVerb::Update);
+        let done =
+            world.send(CallRequest { method, params, ..World::request("t1", json!({})) }).await;
+        (code(&done), worker.heard.all().pop().unwrap_or_default().shift_remove("inputResponses"))
+    };
+    let (refused, heard) = tell(json!({"form": {"action": "accept", "content": {"n": "x"}}})).await;
+    assert_eq!((refused, heard), (Some(Code::ArgsInvalid), None));
+    let filled = json!({"action": "accept", "content": {"n": 1}});
+    let went = json!({"action": "accept", "content": {"token": "t"}});
+    let (passed, heard) = tell(json!({"form": filled, "visit": went, "unasked": {"a": 1}})).await;
+    assert_eq!(passed, None);
+    assert_eq!(heard, Some(json!({"form": filled, "visit": {"action": "accept"}})));
 }

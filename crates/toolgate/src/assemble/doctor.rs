@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use model::{Fault, UpstreamName};
 use serde::Serialize;
 
+use super::programs::command;
 use super::sources;
 use crate::cli::error::CliError;
-use crate::config::{Config, Target, Text, Transport};
+use crate::config::{Config, Target, Transport};
 
 /// What one upstream did.
 #[derive(Debug, Serialize)]
@@ -62,36 +63,4 @@ pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
 
 fn address(target: &Target) -> Option<String> {
     matches!(target, Target::Http { .. } | Target::Sse { .. }).then(|| target.shown())
-}
-
-/// As a shell would be told it. Values of the environment stay the names they have in the file.
-fn command(target: &Target) -> Option<String> {
-    let Target::Stdio { command, args, .. } = target else { return None };
-    let words = std::iter::once(command.shown()).chain(args.iter().map(Text::shown));
-    Some(words.map(quoted).collect::<Vec<_>>().join(" "))
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%${}".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    let printable: String = word.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    format!("'{}'", printable.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_shown_as_a_shell_takes_them() {
-        let check = |word: &str, wanted: &str| assert_eq!(quoted(word), wanted);
-        check("npx", "npx");
-        check("${TOKEN}", "${TOKEN}");
-        check("a b", "'a b'");
-        check("it's", r"'it'\''s'");
-        check("", "''");
-        check("a\u{1b}[2Jb", "'a [2Jb'");
-    }
 }

@@ -53,6 +53,9 @@ pub struct Globals {
     /// No notes, and only errors in the log
     #[arg(short, long, global = true)]
     pub quiet: bool,
+    /// Agree to what would be asked, such as starting programs that this folder's file names
+    #[arg(short, long, global = true)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, args: &CallArgs) -> Result<(), CliError> {
     let arguments = args.arguments(&mut std::io::stdin())?;
     // A person at a terminal wants the whole answer; nobody could look into a handle afterwards.
     let flags = Overrides { mode: Some(Mode::Native), ..Overrides::default() };
-    let loaded = context.start(LogLevel::Warn, flags)?;
+    let loaded = context.start_upstreams(LogLevel::Warn, flags)?;
     let done = context.block_on(call(&loaded.config, args, arguments))?;
     let answer = done.cleared.get();
     if context.out.is_json() {

@@ -30,7 +30,7 @@ pub enum CardsCommand {
 
 pub(super) fn run(context: &Context, command: &CardsCommand) -> Result<(), CliError> {
     let CardsCommand::Render { provider, query, max } = command;
-    let loaded = context.start(LogLevel::Warn, Overrides::default())?;
+    let loaded = context.start_upstreams(LogLevel::Warn, Overrides::default())?;
     let catalogue = context.block_on(assemble::catalogue(&loaded.config))?;
     let entries = chosen(&catalogue, query.as_deref(), max.map(usize::from))?;
     context.out.json(&providers::render(*provider, &entries))

@@ -7,6 +7,7 @@ use etcetera::BaseStrategy as _;
 use store::Store;
 
 use super::args::Globals;
+use super::consent;
 use super::error::CliError;
 use super::exit::Exit;
 use super::log;
@@ -38,6 +39,13 @@ impl Context {
         }
         let level = if self.globals.quiet { LogLevel::Error } else { level };
         log::start(self.globals.log, loaded.config.log, level, assemble::redactor(&loaded.config))?;
+        Ok(loaded)
+    }
+
+    /// The same for what starts upstreams: nothing is started that nobody agreed to.
+    pub fn start_upstreams(&self, level: LogLevel, flags: Overrides) -> Result<Loaded, CliError> {
+        let loaded = self.start(level, flags)?;
+        consent::agree(self, &loaded)?;
         Ok(loaded)
     }
 

@@ -22,7 +22,7 @@ pub struct CostArgs {
 }
 
 pub(super) fn run(context: &Context, args: &CostArgs) -> Result<(), CliError> {
-    let loaded = context.start(LogLevel::Warn, Overrides::default())?;
+    let loaded = context.start_upstreams(LogLevel::Warn, Overrides::default())?;
     let config = &loaded.config;
     let catalogue = context.block_on(assemble::catalogue(config))?;
     let redactor = assemble::redactor(config);

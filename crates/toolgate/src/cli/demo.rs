@@ -25,9 +25,6 @@ use crate::config::{Config, LogLevel, Mode, Overrides, Transport};
 pub struct DemoArgs {
     /// Another tour than the usual one
     pub part: Option<Part>,
-    /// Answer the approval with yes instead of asking
-    #[arg(long)]
-    pub yes: bool,
 }
 
 /// What the demo can show by itself.
@@ -56,7 +53,7 @@ pub(super) fn run(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
         let config = Config::demo().with(shown);
         let gate = assemble::gate(&config, Transport::Stdio, &data, "demo").await?;
         let mut tour = Tour::new(context, &gate);
-        let told = Box::pin(tour.walk(args.yes)).await;
+        let told = Box::pin(tour.walk(context.globals().yes)).await;
         gate.gateway.close(Duration::from_secs(1)).await;
         told?;
         if context.out.is_json() { context.out.json(&tour.steps) } else { Ok(()) }

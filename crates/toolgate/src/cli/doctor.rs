@@ -19,10 +19,11 @@ pub struct DoctorArgs {
 }
 
 pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<(), CliError> {
-    let loaded = context.start(LogLevel::Error, Overrides::default())?;
     if args.checklist {
+        let loaded = context.start(LogLevel::Error, Overrides::default())?;
         return checklist(context, &hardening::checklist(&loaded.config));
     }
+    let loaded = context.start_upstreams(LogLevel::Error, Overrides::default())?;
     let findings = context.block_on(doctor::examine(&loaded.config))?;
     if context.out.is_json() {
         context.out.json(&findings)?;

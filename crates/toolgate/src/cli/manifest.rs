@@ -180,7 +180,7 @@ fn text(file: &Path) -> Result<String, CliError> {
 }
 
 fn new(context: &Context, upstream: &str) -> Result<(), CliError> {
-    let loaded = context.start(LogLevel::Error, Overrides::default())?;
+    let loaded = context.start_upstreams(LogLevel::Error, Overrides::default())?;
     let listed = context.block_on(async { assemble::listed(&loaded.config).await })?;
     let name = UpstreamName::from_string(upstream);
     let Some((tools, extras)) = listed.get(&name) else {

@@ -10,7 +10,7 @@ use crate::assemble;
 use crate::config::{Config, LogLevel, Transport};
 
 pub(super) fn run(context: &Context, args: ServeArgs) -> Result<(), CliError> {
-    let loaded = context.start(LogLevel::Info, args.into())?;
+    let loaded = context.start_upstreams(LogLevel::Info, args.into())?;
     let config = &loaded.config;
     match config.transport.unwrap_or(Transport::Stdio) {
         Transport::Stdio => context.block_on(pipe(config)),

@@ -51,7 +51,7 @@ pub enum ToolsCommand {
 }
 
 pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliError> {
-    let loaded = context.start(LogLevel::Warn, Overrides::default())?;
+    let loaded = context.start_upstreams(LogLevel::Warn, Overrides::default())?;
     let catalogue = || context.block_on(assemble::catalogue(&loaded.config));
     match command {
         ToolsCommand::List => list(context, &catalogue()?),

@@ -24,7 +24,7 @@ const INSTRUCTIONS: &str = "Toolgate stands in front of many tools. Find one wit
 
 pub(super) fn run(context: &Context, args: UpArgs) -> Result<(), CliError> {
     let insecure = args.insecure_no_auth;
-    let loaded = context.start(LogLevel::Info, args.into())?;
+    let loaded = context.start_upstreams(LogLevel::Info, args.into())?;
     let transport = loaded.config.transport.filter(|known| *known != Transport::Stdio);
     let transport = transport.unwrap_or(Transport::Http);
     context.block_on(listen(context, &loaded.config, transport, insecure))

@@ -78,6 +78,9 @@ fn a_gate_does_not_start_with_a_mistake_in_its_policy() {
     let Ran { code, stderr, .. } = home.run(&["up", "--port", "0", "--config", "gate.yaml"]);
     assert_eq!(code, 3, "{stderr}");
     assert!(stderr.contains("gate.cedar: line 1") && stderr.contains("Usr"), "{stderr}");
+    std::fs::remove_file(home.path().join("gate.cedar")).unwrap();
+    let Ran { code, stderr, .. } = home.run(&["up", "--port", "0", "--config", "gate.yaml"]);
+    assert_eq!(code, 3, "a policy that is not there permits nothing: {stderr}");
 }
 
 #[test]

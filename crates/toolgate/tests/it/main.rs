@@ -12,6 +12,7 @@
 mod cli;
 mod compile_fail;
 mod config;
+mod consent;
 mod doors;
 mod gate;
 mod governance;

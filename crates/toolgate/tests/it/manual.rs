@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use blocks::{Block, Step};
 use terminal::Terminal;
+pub(crate) use terminal::open_terminal;
 
 /// Blocks that nothing runs. Raise it only with a reason in the block.
 const IGNORED_MAX: usize = 6;

@@ -122,7 +122,7 @@ fn a_changed_prompt_and_resource_are_shown_and_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     library(folder, "Old.");
-    let called = ran(folder, &["call", "noop"]);
+    let called = ran(folder, &["call", "noop", "--yes"]);
     assert_eq!(called.code, 0, "{}", called.stderr);
     assert_eq!(ran(folder, &["tools", "diff"]).stdout, "everything is as it was accepted\n");
     library(folder, "New.");

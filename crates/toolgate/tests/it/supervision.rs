@@ -68,7 +68,7 @@ async fn nothing_survives_a_gate_that_is_killed() {
     let value = mark.strip_prefix("SUITE=").unwrap();
     let env = json!({"TOOLS": tool("greet"), "GRANDCHILDREN": "1", "SUITE": value});
     let home = home(&json!({"env": env}), "");
-    let (gate, _) = home.listen(&["up", "--port", "0"]).await;
+    let (gate, _) = home.listen(&["up", "--port", "0", "--yes"]).await;
     until("the server and both of its children run", || marked(&mark).len() >= 3).await;
     gate.kill().await;
     until("nothing is left", || marked(&mark).is_empty()).await;
@@ -80,7 +80,7 @@ async fn nothing_is_left_of_a_gate_that_stops() {
     let value = mark.strip_prefix("SUITE=").unwrap();
     let env = json!({"TOOLS": tool("greet"), "GRANDCHILDREN": "1", "SUITE": value});
     let home = home(&json!({"env": env}), "");
-    let (gate, _) = home.listen(&["up", "--port", "0"]).await;
+    let (gate, _) = home.listen(&["up", "--port", "0", "--yes"]).await;
     gate.interrupt();
     assert!(gate.end().await.success());
     assert_eq!(marked(&mark), Vec::<String>::new());
@@ -93,7 +93,7 @@ fn a_start_can_insist_on_its_upstreams() {
     let check = |entry: Value, rest: &str, wanted: Option<&str>| {
         let home = home(&entry, &format!("catalog: tools.json\n{rest}"));
         home.write("tools.json", &format!("[{}]", tool("stub")));
-        let ran = home.run(&["call", "stub", "{}"]);
+        let ran = home.run(&["call", "stub", "{}", "--yes"]);
         match wanted {
             None => assert_eq!(ran.code, 0, "{}", ran.stderr),
             Some(why) => {
@@ -116,7 +116,7 @@ fn a_start_can_insist_on_its_upstreams() {
 #[test]
 fn an_upstream_without_tools_says_why() {
     let check = |entry: Value, wanted: &str| {
-        let ran = home(&entry, "").run(&["call", "greet", "{}"]);
+        let ran = home(&entry, "").run(&["call", "greet", "{}", "--yes"]);
         assert_eq!(ran.code, 6, "{}", ran.stderr);
         assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
     };
@@ -132,7 +132,7 @@ fn a_hanging_upstream_does_not_hold_up_a_list() {
     let hanging = json!({"args": ["-c", "exec sleep 3600"]});
     let home = home(&hanging, "catalog: tools.json\nstartup: {wait_ms: 100}");
     home.write("tools.json", &format!("[{}]", tool("stub")));
-    let ran = home.run(&["tools", "list"]);
+    let ran = home.run(&["tools", "list", "--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("stub"), "{}", ran.stdout);
     assert!(ran.stderr.contains("`one`: it has not answered within"), "{}", ran.stderr);
@@ -142,10 +142,10 @@ fn a_hanging_upstream_does_not_hold_up_a_list() {
 #[tokio::test]
 async fn a_known_server_is_shown_before_it_answers() {
     let home = home(&json!({}), "mode: native\n");
-    assert_eq!(home.run(&["call", "greet", "{}"]).code, 0);
+    assert_eq!(home.run(&["call", "greet", "{}", "--yes"]).code, 0);
     // It now hangs before it says a word, but is the same server as far as the file says.
     home.write("server.sh", "#!/bin/sh\nexec sleep 3600\n");
-    let mut peer = Peer::start_in(home, Over::Stdio, &[]).await;
+    let mut peer = Peer::start_in(home, Over::Stdio, &["--yes"]).await;
     peer.initialize("2025-11-25").await;
     let listed = peer.ask("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"][0]["name"], "greet", "{listed}");
@@ -163,21 +163,21 @@ fn how_a_server_speaks_is_remembered() {
         seen.lines().filter(|line| line.contains(&format!("\"{method}\""))).count()
     };
     for run in 1..=3 {
-        assert_eq!(home.run(&["call", "greet", "{}"]).code, 0);
+        assert_eq!(home.run(&["call", "greet", "{}", "--yes"]).code, 0);
         assert_eq!((asked("server/discover"), asked("initialize")), (1, run));
     }
 }
 
 #[test]
 fn the_doctor_shows_what_each_upstream_says() {
-    let well = home(&json!({}), "").run(&["doctor"]);
+    let well = home(&json!({}), "").run(&["doctor", "--yes"]);
     assert_eq!(well.code, 0, "{}", well.stderr);
     assert!(well.stdout.contains("well  one (stdio, MCP 2025-11-25): 1 tools"), "{}", well.stdout);
     assert!(well.stdout.contains("      $ sh server.sh one\n"), "{}", well.stdout);
     assert!(well.stdout.contains("server one is starting"), "{}", well.stdout);
     let secret = json!({"API_KEY": "hunter2-hunter2-hunter2"});
     let args = json!(["-c", "echo no database at $API_KEY >&2; exit 7"]);
-    let ill = home(&json!({"args": args, "env": secret}), "").run(&["doctor"]);
+    let ill = home(&json!({"args": args, "env": secret}), "").run(&["doctor", "--yes"]);
     assert_eq!(ill.code, 6, "{}", ill.stderr);
     assert!(ill.stdout.contains("ill   one (stdio): the upstream's process has ended"));
     assert!(ill.stdout.contains("no database at"), "{}", ill.stdout);
@@ -188,7 +188,7 @@ fn the_doctor_shows_what_each_upstream_says() {
 #[test]
 fn a_child_does_not_inherit_the_environment() {
     let home = home(&json!({"args": ["-c", "env | sort | cut -d= -f1 | tr '\\n' ' ' >&2"]}), "");
-    let ran = home.run(&["doctor"]);
+    let ran = home.run(&["doctor", "--yes"]);
     let allowed = [
         "HOME",
         "LANG",

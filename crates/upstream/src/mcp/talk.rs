@@ -39,6 +39,7 @@ pub(crate) fn hear(message: FromServer, errand: Option<&Errand>, bell: Option<&B
         FromServer::Changed(what) => ring(bell, Ring::Changed(what)),
         FromServer::Updated { uri } => ring(bell, Ring::Updated { uri }),
         FromServer::TaskNews { method, params } => ring(bell, Ring::Task { method, params }),
+        FromServer::Visited { elicitation_id } => ring(bell, Ring::Visited { elicitation_id }),
         FromServer::Response { .. } | FromServer::Other => {}
     }
     Heard::Done

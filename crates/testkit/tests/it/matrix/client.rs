@@ -36,14 +36,20 @@ impl Client {
     }
 
     pub(super) async fn connect_able(world: &World, revision: &'static str, able: Value) -> Self {
+        Self::connect_by(world, open_door(), revision, able).await
+    }
+
+    /// By the door of whoever is at the client.
+    pub(super) async fn connect_by(
+        world: &World,
+        door: auth::Doorkeeper,
+        revision: &'static str,
+        able: Value,
+    ) -> Self {
         let (input, theirs) = tokio::io::duplex(1 << 20);
         let (output, gate) = tokio::io::duplex(1 << 20);
-        let serving = tokio::spawn(stdio::serve(
-            mcp(world, open_door()),
-            theirs,
-            gate,
-            CancellationToken::new(),
-        ));
+        let serving =
+            tokio::spawn(stdio::serve(mcp(world, door), theirs, gate, CancellationToken::new()));
         let mut client = Self {
             revision,
             able,
@@ -90,6 +96,18 @@ impl Client {
             std::mem::take(&mut self.news).into_iter().partition(|news| news["method"] == method);
         self.news = others;
         these
+    }
+
+    /// The next news of this kind, waited for.
+    pub(super) async fn next_news(&mut self, method: &str) -> Value {
+        loop {
+            if let Some(at) = self.news.iter().position(|news| news["method"] == method) {
+                return self.news.remove(at);
+            }
+            let news = self.next().await;
+            assert!(news.get("id").is_none(), "{news}");
+            self.news.push(news);
+        }
     }
 
     pub(super) async fn call(&mut self, name: &str, arguments: Value) -> Value {

@@ -13,7 +13,7 @@ use crate::cli::exit::Exit;
 use crate::config::{Config, LogLevel, Overrides};
 
 pub(super) fn run(context: &Context, args: &ExplainArgs) -> Result<(), CliError> {
-    let loaded = context.start(LogLevel::Warn, Overrides::default())?;
+    let loaded = context.start_upstreams(LogLevel::Warn, Overrides::default())?;
     let recorded = ["rec_", "call_"].iter().any(|prefix| args.call.starts_with(prefix));
     if recorded {
         return context.block_on(of_record(context, &loaded.config, &args.call));

@@ -203,7 +203,7 @@ impl Drop for Running {
     }
 }
 
-fn open_terminal() -> (File, File) {
+pub(crate) fn open_terminal() -> (File, File) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();
