@@ -23,6 +23,19 @@ pub enum Naming {
     Short,
 }
 
+impl Naming {
+    /// Settled by how many upstreams there are to be, whether or not they answer: a tool is called
+    /// the same whoever else is up.
+    #[must_use]
+    pub fn among(self, upstreams: usize) -> Self {
+        match self {
+            Self::Auto if upstreams > 1 => Self::Wire,
+            Self::Auto => Self::None,
+            settled => settled,
+        }
+    }
+}
+
 /// Final names for the keys, in their order.
 pub(crate) struct Names {
     pub(crate) wire: Vec<String>,

@@ -11,7 +11,7 @@ use gateway::Gateway;
 use model::fault::WireError;
 use model::{Caller, LogLevel};
 use protocol::{Id, RpcError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 type Reply = oneshot::Sender<Result<Value, WireError>>;
@@ -26,6 +26,7 @@ pub struct Memory {
     /// Where it is followed, and for whom.
     through: OnceLock<(Weak<Gateway>, Caller)>,
     newest_stream: AtomicU64,
+    promised: Mutex<Option<Map<String, Value>>>,
 }
 
 impl Default for Memory {
@@ -87,6 +88,16 @@ impl Memory {
 
     pub fn set_level(&self, level: LogLevel) {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    /// What the client was told that the gate can do; it counts on no more and on no less, whatever
+    /// the gate can do by now.
+    pub fn promised(&self) -> Option<Map<String, Value>> {
+        self.promised.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn promise(&self, capabilities: Map<String, Value>) {
+        *self.promised.lock().unwrap_or_else(PoisonError::into_inner) = Some(capabilities);
     }
 
     /// Notes that a resource is followed, or no longer; whether that is news.

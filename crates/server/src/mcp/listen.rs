@@ -54,7 +54,8 @@ impl Mcp {
 
     /// Up to 2025-11-25: the frame that tells this client of a change, if it is its concern.
     pub(super) fn unasked(&self, visit: &Visit, change: &Change) -> Option<Vec<u8>> {
-        let capabilities = self.gateway.capabilities(false);
+        let promised = visit.memory.promised();
+        let capabilities = promised.unwrap_or_else(|| self.gateway.capabilities(false));
         let honoured = Interest {
             tools: declares(&capabilities, "tools"),
             prompts: declares(&capabilities, "prompts"),
