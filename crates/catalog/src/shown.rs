@@ -200,6 +200,18 @@ mod tests {
     }
 
     #[test]
+    fn names_are_settled_by_the_upstreams_there_are_to_be() {
+        let check = |naming: Naming, upstreams, expected| {
+            assert_eq!(naming.among(upstreams), expected);
+        };
+        check(Naming::Auto, 0, Naming::None);
+        check(Naming::Auto, 1, Naming::None);
+        check(Naming::Auto, 2, Naming::Wire);
+        check(Naming::None, 2, Naming::None);
+        check(Naming::Short, 1, Naming::Short);
+    }
+
+    #[test]
     fn strict_clients_get_names_of_64_characters() {
         let long = "a".repeat(100);
         let names =

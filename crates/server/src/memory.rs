@@ -38,6 +38,7 @@ impl Default for Memory {
             followed: Mutex::default(),
             through: OnceLock::new(),
             newest_stream: AtomicU64::default(),
+            promised: Mutex::default(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What clients are shown over the wire in each mode, and what happens when that changes.
 
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::gate::Home;
@@ -17,6 +19,7 @@ while read -r line; do
     *'"method":"prompts/list"'*) result='{"prompts":[{"name":"greet"}]}' ;;
     *'"method":"resources/list"'*) result='{"resources":[{"uri":"note://1","name":"one"}]}' ;;
     *'"method":"resources/templates/list"'*) result='{"resourceTemplates":[]}' ;;
+    *'"name":"tool_9"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"broken"}}\n' "$id"; continue ;;
     *'"method":"tools/call"'*)
       printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
       result='{"content":[{"type":"text","text":"done"}]}' ;;
@@ -172,4 +175,139 @@ async fn models_are_told_how_to_use_what_they_are_shown() {
     check("gateway", Some("tool_execute")).await;
     check("transparent", Some("tool_hydrate")).await;
     check("auto", None).await;
+}
+
+/// What `toolgate cost` says a mode costs is what its list costs on the wire.
+#[tokio::test]
+async fn cost_is_counted_on_the_bytes_that_are_sent() {
+    let more = "exposure: {resources: true, prompts: true}\nbrowse: {max_cards: 7}\n";
+    let cost = ringing(5, more).json(&["cost"]);
+    for mode in ["native", "transparent", "gateway"] {
+        let mut peer = Peer::start_in(ringing(5, more), Over::Stdio, &["--mode", mode]).await;
+        peer.initialize(LEGACY).await;
+        let listed = peer.ask("tools/list", json!({})).await;
+        let sent = catalog::tokens::count(&listed["result"]["tools"].to_string());
+        assert_eq!(cost["cost"][mode], sent, "{mode}: {cost}");
+    }
+    let native = cost["cost"]["native"].as_u64().unwrap();
+    let why = cost["auto"]["why"].as_str().unwrap();
+    assert!(why.contains(&format!("all 5 tools costs {native} tokens")), "{why}");
+    assert_eq!(cost["cost"]["browse_cards"], 7, "{cost}");
+}
+
+/// Nobody is sent to a tool that the mode does not have, and nothing is guessed.
+#[tokio::test]
+async fn a_name_that_means_nothing_is_answered_with_what_there_is() {
+    let say = async |mode: &str, tool: &str, id: &str| {
+        let mut peer = Peer::start_in(ringing(1, ""), Over::Stdio, &["--mode", mode]).await;
+        peer.initialize(LEGACY).await;
+        let answer = peer.call(tool, json!({"tool_id": id, "args": {}})).await;
+        assert_eq!(answer["result"]["structuredContent"]["error"], "HYDRATE_FAILED", "{answer}");
+        answer["result"]["structuredContent"]["message"].as_str().unwrap().to_owned()
+    };
+    assert!(say("gateway", "tool_execute", "zebra").await.contains("tool_browse"));
+    let said = say("transparent", "tool_execute", "zebra").await;
+    assert!(said.contains("zebra") && !said.contains("tool_browse"), "{said}");
+    assert!(say("gateway", "tool_execute", "Tool_0").await.contains("near: `tool_0`"));
+    assert!(say("gateway", "tool_execute", "tool_browse").await.contains("called directly"));
+}
+
+/// CW-84: the tool it is about, not only a field for it.
+#[tokio::test]
+async fn a_failure_of_an_upstream_names_the_tool() {
+    let mut peer = Peer::start_in(ringing(10, ""), Over::Stdio, &["--mode", "gateway"]).await;
+    peer.initialize(LEGACY).await;
+    let answer = peer.call("tool_execute", json!({"tool_id": "tool_9", "args": {}})).await;
+    let said = &answer["result"]["structuredContent"];
+    assert_eq!(
+        (&said["error"], &said["path"], &answer["result"]["isError"]),
+        (&json!("UPSTREAM_ERROR"), &json!("tool_9"), &json!(true)),
+        "{answer}"
+    );
+    assert!(said["message"].is_string() && said["details"].is_object(), "{answer}");
+}
+
+/// CW-51: the run id of a client without a session travels in `_meta`.
+#[tokio::test]
+async fn a_stateless_client_keeps_its_prefix_by_run() {
+    let home = ringing(9, "mode: gateway\nbrowse: {cache_stable: true}\n");
+    let mut peer = Peer::start_in(home, Over::Stdio, &[]).await;
+    let mut browse = async |run: &str, words: &str| {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "toolgate/run_id": run,
+        });
+        let arguments = json!({"query": words, "top_k": 1});
+        let params = json!({"name": "tool_browse", "arguments": arguments, "_meta": meta});
+        let answer = peer.ask("tools/call", params).await;
+        let cards = answer["result"]["structuredContent"]["cards"].as_array().unwrap().clone();
+        cards.iter().map(|card| card["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(browse("r", "tool_7").await, ["tool_7"]);
+    assert_eq!(browse("r", "tool_3").await, ["tool_7", "__cache_breakpoint__", "tool_3"]);
+    assert_eq!(browse("other", "tool_3").await, ["tool_3"]);
+}
+
+fn any_arguments() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        prop::sample::select(vec!["/", "//", "tool_0", "art_0", "head"]).prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(2, 10, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::vec((any::<String>(), inner), 0..3)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    });
+    let keys = ["query", "path", "top_k", "tool_id", "args", "dry_run", "handle", "selector", "x"];
+    let keys = prop::sample::select(keys.to_vec()).prop_map(str::to_owned);
+    let near = prop::collection::vec((keys, value.clone()), 0..4)
+        .prop_map(|fields| Value::Object(fields.into_iter().collect()));
+    prop_oneof![3 => near, 1 => value]
+}
+
+/// CW-83, CW-84, CW-91, gateway-spec §8: through the gate's own door, in both modes that have tools
+/// of their own. What does not fit the listed schema is refused in words a model can act on.
+#[test]
+fn no_input_to_a_tool_of_ours_is_a_protocol_error_on_the_wire() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for mode in ["gateway", "transparent"] {
+        let home = ringing(1, "exposure: {resources: true, prompts: true}\n");
+        let (peer, own) = runtime.block_on(async {
+            let mut peer = Peer::start_in(home, Over::Stdio, &["--mode", mode]).await;
+            peer.initialize(LEGACY).await;
+            let listed = peer.ask("tools/list", json!({})).await;
+            (peer, listed["result"]["tools"].as_array().unwrap().clone())
+        });
+        let own: Vec<Value> = own.into_iter().filter(|tool| tool["name"] != "tool_0").collect();
+        assert!(own.len() >= 3, "{own:?}");
+        let peer = std::cell::RefCell::new(peer);
+        let mut runner = TestRunner::new(Config { cases: 200, ..Config::default() });
+        let outcome = runner.run(&(prop::sample::select(own), any_arguments()), |(tool, args)| {
+            let name = tool["name"].as_str().unwrap();
+            let answer = runtime.block_on(peer.borrow_mut().call(name, args.clone()));
+            let result = &answer["result"];
+            prop_assert!(result.is_object(), "{name} {args}: {answer}");
+            if !args.is_object() && !args.is_null() {
+                prop_assert_eq!(&result["structuredContent"]["error"], "ARGS_INVALID");
+            }
+            if result["isError"] == true {
+                let said = &result["structuredContent"];
+                prop_assert!(
+                    said["error"].as_str().is_some_and(|code| !code.is_empty()),
+                    "{answer}"
+                );
+                prop_assert!(said["message"].as_str().is_some_and(|it| !it.is_empty()), "{answer}");
+                prop_assert!(said["path"].is_string() && said["details"].is_object(), "{answer}");
+            }
+            Ok(())
+        });
+        outcome.unwrap();
+    }
 }
