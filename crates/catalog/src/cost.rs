@@ -26,9 +26,10 @@ pub struct Cost {
     pub native: usize,
     pub transparent: usize,
     pub gateway: usize,
-    /// Tokens of an answer to browsing with as many of these cards as one browse shows, at the
-    /// most.
+    /// Tokens of the cards of a browse at the most, if it asks for no more than `browse_cards`.
     pub browse_max: usize,
+    /// The cards of a browse that asks for no other number.
+    pub browse_cards: usize,
     pub servers: Vec<ServerCost>,
 }
 
@@ -61,13 +62,15 @@ pub fn cost(catalogue: &Catalogue, shown: Menu, clean: Clean<'_>) -> Cost {
         tools.push(tool_cost(entry, clean));
     }
     let servers: Vec<ServerCost> = servers.into_iter().map(server_cost).collect();
+    let browse_cards = limits::TOP_K_DEFAULT.min(shown.max_cards);
     Cost {
         vocabulary: tokens::VOCABULARY,
         tools: servers.iter().map(|server| server.tools.len()).sum(),
         native: whole(Mode::Native),
         transparent: whole(Mode::Transparent),
         gateway: whole(Mode::Gateway),
-        browse_max: browse_max(&servers),
+        browse_max: browse_max(&servers, browse_cards),
+        browse_cards,
         servers,
     }
 }
@@ -80,27 +83,39 @@ pub struct Choice {
     pub why: String,
 }
 
-/// Native while the whole list costs at most so many tokens, gateway above.
+/// Native while the whole list costs fewer tokens than this, gateway from there on.
 ///
 /// Counts only as far as it must: a large catalogue is as quick as a small one.
 pub fn choose(catalogue: &Catalogue, tokens_max: usize, clean: Clean<'_>) -> Choice {
-    let entries = catalogue.entries().iter().filter(|entry| entry.quarantined().is_none());
-    let (mut total, mut tools) = (0, 0);
-    for entry in entries {
-        // Brackets and commas of the list cost as well.
-        total += 1 + sent(entry, Mode::Native, clean);
-        tools += 1;
-        if total > tokens_max {
-            let why = format!(
-                "the list of all {} tools costs more than {tokens_max} tokens",
-                catalogue.entries().len()
-            );
-            return Choice { mode: Mode::Gateway, why };
+    let tools = catalogue.usable().iter().filter(|usable| **usable).count();
+    let tools = if tools == 1 { "the only tool".to_owned() } else { format!("all {tools} tools") };
+    match native_below(catalogue, tokens_max, clean) {
+        Some(total) => {
+            let why = format!("the list of {tools} costs {total} tokens, fewer than {tokens_max}");
+            Choice { mode: Mode::Native, why }
+        }
+        None => {
+            let why = format!("the list of {tools} costs {tokens_max} tokens or more");
+            Choice { mode: Mode::Gateway, why }
         }
     }
-    let why = format!("the list of all {tools} tools costs {total} tokens, at most {tokens_max}");
-    Choice { mode: Mode::Native, why }
 }
+
+/// What the whole list costs, if that is below the bound.
+fn native_below(catalogue: &Catalogue, bound: usize, clean: Clean<'_>) -> Option<usize> {
+    let mut least = 0_usize;
+    for entry in catalogue.entries().iter().filter(|entry| entry.quarantined().is_none()) {
+        // What stands between two entries can save a few tokens of either, no more.
+        least += sent(entry, Mode::Native, clean).saturating_sub(SEAM_TOKENS_MAX);
+        if least >= bound {
+            return None;
+        }
+    }
+    let list = clean(menu(Mode::Native, catalogue, &|_| true));
+    Some(tokens::count_json(&Value::Array(list))).filter(|total| *total < bound)
+}
+
+const SEAM_TOKENS_MAX: usize = 4;
 
 fn tool_cost(entry: &Entry, clean: Clean<'_>) -> ToolCost {
     ToolCost {
@@ -128,12 +143,12 @@ fn sent(entry: &Entry, mode: Mode, clean: Clean<'_>) -> usize {
     clean(vec![entry]).iter().map(tokens::count_json).sum()
 }
 
-fn browse_max(servers: &[ServerCost]) -> usize {
+fn browse_max(servers: &[ServerCost], cards_max: usize) -> usize {
     let mut cards: Vec<usize> =
         servers.iter().flat_map(|server| &server.tools).map(|tool| tool.card).collect();
     cards.sort_unstable_by(|a, b| b.cmp(a));
     // One token for the line break after each.
-    let most: usize = cards.iter().take(limits::TOP_K_DEFAULT).map(|card| card + 1).sum();
+    let most: usize = cards.iter().take(cards_max).map(|card| card + 1).sum();
     most.min(limits::ANSWER_TOKENS_MAX)
 }
 
@@ -173,15 +188,17 @@ mod tests {
         check(3, 4_000, Mode::Native);
         check(3, 50, Mode::Gateway);
         check(200, 4_000, Mode::Gateway);
-        check(0, 0, Mode::Native);
+        check(0, 0, Mode::Gateway);
     }
 
     #[test]
     fn the_choice_agrees_with_the_exact_cost() {
         let catalogue = catalogue(20);
         let exact = cost(&catalogue, Menu::default(), &as_it_is).native;
-        assert_eq!(choose(&catalogue, exact + 40, &as_it_is).mode, Mode::Native);
-        assert_eq!(choose(&catalogue, exact - 40, &as_it_is).mode, Mode::Gateway);
+        let choice = choose(&catalogue, exact + 1, &as_it_is);
+        assert_eq!(choice.mode, Mode::Native);
+        assert!(choice.why.contains(&format!("costs {exact} tokens")), "{}", choice.why);
+        assert_eq!(choose(&catalogue, exact, &as_it_is).mode, Mode::Gateway);
     }
 
     #[test]

@@ -105,11 +105,7 @@ impl Entry {
         }
         let schema = self.input.get_or_init(|| compile(&self.item.input_schema));
         let schema = schema.as_ref().map_err(|error| unusable(&error.to_string()))?;
-        let violations = schema.check(args);
-        let Some(first) = violations.first() else { return Ok(()) };
-        let place = if first.instance_path.is_empty() { "/" } else { &first.instance_path };
-        let message = format!("arguments do not fit at `{place}`: {}", first.message);
-        Err(Fault::new(Code::ArgsInvalid, message).at(&self.shown_name).violating(violations))
+        schema.misfit(&self.shown_name, args).map_or(Ok(()), Err)
     }
 
     pub fn has_output_schema(&self) -> bool {

@@ -20,6 +20,7 @@ pub mod limits;
 pub mod menu;
 pub mod names;
 pub mod namespace;
+mod near;
 pub mod offering;
 pub mod path;
 pub mod providers;

@@ -1,5 +1,6 @@
 //! What `tools/list` answers in each exposure mode. Who answers, and paging, lie elsewhere.
 
+mod forms;
 mod meta;
 mod shelf;
 
@@ -15,6 +16,7 @@ use crate::entry::Entry;
 use crate::generation::Catalogue;
 use crate::limits;
 
+pub use forms::fit;
 pub use meta::{
     TOOL_BROWSE, TOOL_DESTROY, TOOL_EXECUTE, TOOL_HYDRATE, TOOL_READ, TOOL_VIEW, TOOL_WRITE,
 };
@@ -122,6 +124,33 @@ pub enum Doors {
     ByDeed,
 }
 
+impl Doors {
+    /// The tools of ours that call others, in words.
+    pub const fn named(self) -> &'static str {
+        match self {
+            Self::One => TOOL_EXECUTE,
+            Self::ByDeed => "tool_read, tool_write or tool_destroy",
+        }
+    }
+}
+
+/// What models are told of the gate's own tools when a client introduces itself.
+pub fn instructions(shown: Menu) -> String {
+    let doors = shown.doors.named();
+    match shown.mode {
+        Mode::Native => String::new(),
+        Mode::Transparent => format!(
+            "The tools listed here have no parameters yet. Before the first call of one, see its \
+             parameters with {TOOL_HYDRATE}; then call it by its name or with {doors}, and look \
+             into large results with {TOOL_VIEW}."
+        ),
+        Mode::Gateway => format!(
+            "Toolgate stands in front of many tools. Find one with {TOOL_BROWSE} (by words or by \
+             path), run it with {doors}, and look into large results with {TOOL_VIEW}."
+        ),
+    }
+}
+
 impl From<Mode> for Menu {
     fn from(mode: Mode) -> Self {
         Self { mode, ..Self::default() }
@@ -152,7 +181,7 @@ pub fn menu(
     match mode {
         Mode::Native => entries().map(|entry| native(entry)).collect(),
         Mode::Transparent => {
-            entries().map(|entry| stripped(entry)).chain(own(|_| meta::hydrate())).collect()
+            entries().map(|entry| stripped(entry)).chain(own(meta::hydrate)).collect()
         }
         Mode::Gateway => {
             let mut own = own(meta::browse);
@@ -192,10 +221,23 @@ pub(crate) fn native(entry: &Entry) -> Value {
     definition
 }
 
+/// What a tool is called in the lists of a mode. Clients of stripped lists build calls from the name
+/// alone, so it must be one that MCP allows; whoever is shown all is shown the upstream's own.
+pub fn name_in(mode: Mode, entry: &Entry) -> &str {
+    let (shown, wire) = (entry.shown_name.as_str(), entry.item.ids.wire.as_str());
+    if mode != Mode::Transparent || is_legal(shown) || wire.is_empty() { shown } else { wire }
+}
+
+/// Whether MCP allows a tool to be called that.
+fn is_legal(name: &str) -> bool {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (1..=limits::WIRE_NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(legal)
+}
+
 /// Name and a card's worth of words; the schema comes with `tool_hydrate` (CW-71).
 pub(crate) fn stripped(entry: &Entry) -> Value {
     json!({
-        "name": entry.shown_name,
+        "name": name_in(Mode::Transparent, entry),
         "description": entry.card(Form::Bare).description,
         "inputSchema": {"type": "object"},
     })

@@ -11,9 +11,9 @@ mod sure;
 use std::cmp::Ordering;
 
 use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
-use model::Violation;
 use model::fault::one_line;
 use model::limits::VIOLATIONS_MAX;
+use model::{Code, Fault, Violation};
 use serde_json::Value;
 
 use crate::limits;
@@ -86,15 +86,31 @@ impl Schema {
     /// Every way in which the value breaks the schema, up to the limit, in order of its place:
     /// numbers before names, numbers by size, names by bytes, then by the rule broken.
     pub fn check(&self, value: &Value) -> Vec<Violation> {
+        self.check_counting(value).0
+    }
+
+    /// What is wrong with arguments of what goes by this name, if anything is.
+    pub(crate) fn misfit(&self, name: &str, args: &Value) -> Option<Fault> {
+        let (violations, more) = self.check_counting(args);
+        let first = violations.first()?;
+        let place = if first.instance_path.is_empty() { "/" } else { &first.instance_path };
+        let message = format!("arguments do not fit at `{place}`: {}", first.message);
+        let fault = Fault::new(Code::ArgsInvalid, message).at(name).violating(violations);
+        Some(if more > 0 { fault.with("more_violations", more) } else { fault })
+    }
+
+    /// The same, and how many are beyond the limit.
+    fn check_counting(&self, value: &Value) -> (Vec<Violation>, usize) {
         if self.0.is_valid(value) {
-            return Vec::new();
+            return (Vec::new(), 0);
         }
         let mut errors: Vec<ValidationError<'_>> = self.0.iter_errors(value).collect();
         errors.sort_by(|a, b| {
             let place = by_place(a.instance_path().as_str(), b.instance_path().as_str());
             place.then_with(|| by_place(a.schema_path().as_str(), b.schema_path().as_str()))
         });
-        errors.iter().take(VIOLATIONS_MAX).map(violation).collect()
+        let told = errors.iter().take(VIOLATIONS_MAX).map(violation).collect();
+        (told, errors.len().saturating_sub(VIOLATIONS_MAX))
     }
 }
 

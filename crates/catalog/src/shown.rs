@@ -27,6 +27,19 @@ pub enum Naming {
     Short,
 }
 
+impl Naming {
+    /// Settled by how many upstreams there are to be, whether or not they answer: a tool is called
+    /// the same whoever else is up.
+    #[must_use]
+    pub fn among(self, upstreams: usize) -> Self {
+        match self {
+            Self::Auto if upstreams > 1 => Self::Wire,
+            Self::Auto => Self::None,
+            settled => settled,
+        }
+    }
+}
+
 /// Final names for the keys, in their order.
 pub(crate) struct Names {
     pub(crate) wire: Vec<String>,
@@ -220,6 +233,18 @@ mod tests {
         assert_eq!(shown(Naming::Auto, 1, &[("a", "x.y")]), ["x.y"]);
         assert_eq!(shown(Naming::Auto, 2, &[("a", "x")]), ["mcp__a__x"]);
         assert_eq!(shown(Naming::Wire, 1, &[("a", "x")]), ["mcp__a__x"]);
+    }
+
+    #[test]
+    fn names_are_settled_by_the_upstreams_there_are_to_be() {
+        let check = |naming: Naming, upstreams, expected| {
+            assert_eq!(naming.among(upstreams), expected);
+        };
+        check(Naming::Auto, 0, Naming::None);
+        check(Naming::Auto, 1, Naming::None);
+        check(Naming::Auto, 2, Naming::Wire);
+        check(Naming::None, 2, Naming::None);
+        check(Naming::Short, 1, Naming::Short);
     }
 
     #[test]

@@ -73,6 +73,7 @@ fn words(fault: &Fault) -> String {
         lines.push(format!("about: {}", fault.path));
     }
     lines.extend(fault.violations.iter().map(violation_line));
+    lines.extend(fault.details.get("more_violations").map(|more| format!("- and {more} more")));
     lines.extend(fault.details.get("schema").map(|schema| format!("schema: {schema}")));
     lines.push(format!("next: {}", hint(fault)));
     lines.join("\n")

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use catalog::{Browse, Catalogue, Entry as Tool, Look, Offering, Query};
+use catalog::{Browse, Catalogue, Entry as Tool, Look, Offering, Query, menu};
 use context::{Cleared, Redactor, refuse, say};
 use model::{CallId, Caller, Code, DecisionId, Fault, ItemKind, Method, Packed, Timestamp};
 use policy::{Action, Facts, Rules};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::gateway::Gateway;
 use crate::meaning::Heard;
 use crate::memory;
+use crate::unknown::held_back;
 
 /// Hits that are named in their order where the cards stand in another.
 const RANKED_MAX: usize = 5;
@@ -157,15 +158,14 @@ impl Gateway {
     pub fn describe(&self, caller: &Caller, tool_id: &str) -> Result<Value, Fault> {
         let catalogue = self.catalogue();
         let found = catalogue.resolve(tool_id).filter(|tool| visible(self, caller, tool));
-        let found = found.filter(|tool| tool.quarantined().is_none());
-        let Some(tool) = found else {
-            let name = model::fault::one_line(tool_id, 100);
-            let message = format!("unknown tool `{name}`; find one with tool_browse");
-            return Err(Fault::new(Code::HydrateFailed, message).at(name));
-        };
+        let unknown = || self.unknown_tool(caller, tool_id, Code::HydrateFailed);
+        let tool = found.ok_or_else(unknown)?;
+        if let Some(fault) = held_back(tool) {
+            return Err(fault);
+        }
         let mut definition = tool.definition();
         if let Some(object) = definition.as_object_mut() {
-            object.insert("name".into(), tool.shown_name.clone().into());
+            object.insert("name".into(), menu::name_in(self.mode(), tool).into());
         }
         Ok(definition)
     }

@@ -200,7 +200,8 @@ impl Gateway {
         let asking = Asking { request: &request, tool: &tool, watch };
         let permit = approve::approve(self, &asking, way, entry).await?;
         let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;
-        let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await?;
+        let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await;
+        let answer = answer.map_err(|fault| about(fault, &tool))?;
         inspect::inspect(self, &request, &tool, answer, entry).await
     }
 
@@ -224,6 +225,11 @@ impl Gateway {
         let stored = claim::recall(self, &tool, claim.as_ref(), entry).await?;
         Ok(Judged { tool, request, way, claim, stored })
     }
+}
+
+/// Whoever reads what went wrong on the way learns with which tool.
+fn about(fault: Fault, tool: &Tool) -> Fault {
+    if fault.path.is_empty() { fault.at(&tool.shown_name) } else { fault }
 }
 
 /// A call, its tool, and who follows it.

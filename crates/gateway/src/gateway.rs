@@ -89,7 +89,8 @@ pub(crate) struct Current {
 impl Gateway {
     /// A gate with an empty catalogue; call [`Gateway::refresh`] before serving.
     pub fn new(parts: Parts) -> Self {
-        let empty = Catalogue::build(Generation(0), Vec::new(), parts.naming);
+        let naming = parts.naming.among(parts.upstreams.names().count());
+        let empty = Catalogue::build(Generation(0), Vec::new(), naming);
         let choice = choice(&parts.settings, &empty);
         let changes = Changes::new(parts.upstreams.names());
         parts.upstreams.attach(&changes.bell());
@@ -101,7 +102,7 @@ impl Gateway {
             upstreams: parts.upstreams,
             manifests: parts.manifests,
             namespaces: parts.namespaces,
-            naming: parts.naming,
+            naming,
             in_force: InForce::new(parts.rules),
             store: parts.store,
             clock: parts.clock,

@@ -27,6 +27,7 @@ mod sights;
 mod spans;
 mod tasks;
 mod tend;
+mod unknown;
 pub mod verbs;
 pub mod view;
 mod visits;

@@ -95,18 +95,38 @@ impl Gateway {
         } else {
             all.shift_remove("extensions");
         }
-        all.entry("tools").or_insert_with(|| json!({}));
+        let tools = all.entry("tools").or_insert_with(|| json!({}));
+        if let Some(tools) = tools.as_object_mut().filter(|_| self.may_list_others()) {
+            tools.insert("listChanged".to_owned(), true.into());
+        }
         all
     }
 
-    /// What an only upstream tells models about itself.
+    /// Whether the list of tools can become another one, whatever upstreams say of theirs: with the
+    /// mode, with the catalogue it is made of, with an upstream that has not answered yet.
+    fn may_list_others(&self) -> bool {
+        let awaited =
+            || self.catalogue().shelf().upstreams().len() < self.upstreams.names().count();
+        match self.mode() {
+            Mode::Transparent => true,
+            Mode::Native => self.settings.native_up_to_tokens.is_some() || awaited(),
+            Mode::Gateway => self.settings.native_up_to_tokens.is_some(),
+        }
+    }
+
+    /// How tools are to be used here, for models: by the gate's own where it has any, else as an
+    /// only upstream says.
     ///
-    /// Nothing to a caller that sees nothing of it.
+    /// Nothing of the latter to a caller that sees nothing of it.
     pub fn instructions(&self, caller: &Caller) -> Option<String> {
+        let shown = self.shown();
+        if shown.mode != Mode::Native {
+            return Some(menu::instructions(shown));
+        }
         let catalogue = self.catalogue();
         let mut stands = catalogue.shelf().upstreams().values();
         match (stands.next(), stands.next()) {
-            (Some(only), None) if self.mode() == Mode::Native => {
+            (Some(only), None) => {
                 only.instructions.clone().filter(|_| !self.seen_upstreams(caller).is_empty())
             }
             _ => None,

@@ -6,13 +6,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use catalog::drift::DRIFT_RULE;
-use catalog::{Extras, Source};
+use catalog::{Catalogue, Entry, Extras, Source};
 use model::{Code, Fault, Finding, Generation, Listed, UpstreamName};
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use upstream::{Offer, limits};
 
+use crate::changes::Change;
 use crate::gateway::{Current, Gateway, choice};
 use crate::pins;
 
@@ -202,9 +203,14 @@ impl Gateway {
         }
         let mut known = self.offers.known.lock().await;
         if self.store.pins_mark().await? != known.pins_mark {
+            let former = self.catalogue();
             self.swap(&mut known).await;
             drop(known);
-            self.learn_of(self.catalogue()).await;
+            let catalogue = self.catalogue();
+            for what in freed(&former, &catalogue) {
+                self.tell(Change::List(what));
+            }
+            self.learn_of(catalogue).await;
         }
         Ok(())
     }
@@ -249,6 +255,13 @@ impl Gateway {
         let catalogue = former.rebuild_holding(generation, sources, self.naming, held.items);
         let tools = catalogue.entries().len();
         let choice = choice(&self.settings, &catalogue);
+        if former.generation() != Generation(0) && choice.mode != self.mode() {
+            tracing::info!(
+                mode = choice.mode.as_str(),
+                why = choice.why,
+                "tools are shown in another mode"
+            );
+        }
         let current = Current { catalogue: Arc::new(catalogue), choice };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
         (generation, tools, held.failures)
@@ -297,6 +310,23 @@ impl Known {
     fn failures(&self) -> Vec<(UpstreamName, Fault)> {
         self.faults.iter().map(|(name, fault)| (name.clone(), fault.clone())).collect()
     }
+}
+
+/// Which lists have or lack something now because it is held back no longer, or again.
+fn freed(former: &Catalogue, catalogue: &Catalogue) -> Vec<Listed> {
+    let held = |list: &[Arc<Entry>]| -> Vec<bool> {
+        list.iter().map(|entry| entry.quarantined().is_some()).collect()
+    };
+    let (was, is) = (former.shelf(), catalogue.shelf());
+    let resources = [(was.resources(), is.resources()), (was.templates(), is.templates())];
+    [
+        (Listed::Tools, former.usable() != catalogue.usable()),
+        (Listed::Prompts, held(was.prompts()) != held(is.prompts())),
+        (Listed::Resources, resources.iter().any(|(was, is)| held(was) != held(is))),
+    ]
+    .into_iter()
+    .filter_map(|(what, differs)| differs.then_some(what))
+    .collect()
 }
 
 /// Which lists are not what they were. What else an upstream says of itself counts as its tools.

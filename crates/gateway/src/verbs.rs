@@ -1,6 +1,6 @@
 //! What a `tools/call` means in the mode the gate runs in: a verb of ours, or a tool by name.
 
-use catalog::menu::{Menu, Mode};
+use catalog::menu::{self, Doors, Menu, Mode};
 use catalog::{Deed, Query};
 use model::{Code, Fault, ItemKind, Method, Selector};
 use serde::Deserialize;
@@ -49,36 +49,52 @@ pub enum Verb {
 impl Verb {
     /// Reads the name against the menu. Errors are for the model: it can correct them.
     pub fn read(shown: impl Into<Menu>, name: &str, args: Value) -> Result<Self, Fault> {
-        let Menu { mode, also, max_cards, .. } = shown.into();
-        let read = match (mode, name) {
-            (Mode::Gateway, "resource_browse") if also.resources => {
-                look(args, ItemKind::Resource, max_cards)
-            }
-            (Mode::Gateway, "prompt_browse") if also.prompts => {
-                look(args, ItemKind::Prompt, max_cards)
-            }
-            (Mode::Gateway, "resource_read") if also.resources => {
-                let read = |Read { uri }| (Method::ReadResource, uri, Value::Null);
-                from_args(args).map(read).map(fetch)
-            }
-            (Mode::Gateway, "prompt_get") if also.prompts => {
-                let get = |Get { name, args }| (Method::GetPrompt, name, Value::Object(args));
-                from_args(args).map(get).map(fetch)
-            }
-            (Mode::Gateway, "tool_browse") => browse(args, max_cards),
-            (Mode::Transparent, "tool_hydrate") => {
-                from_args(args).map(|Hydrate { tool_id }| Self::Hydrate { tool_id })
-            }
-            (Mode::Gateway | Mode::Transparent, "tool_execute" | "tool_destroy") => {
-                execute(args, Deed::Destroy)
-            }
-            (Mode::Gateway | Mode::Transparent, "tool_write") => execute(args, Deed::Write),
-            (Mode::Gateway | Mode::Transparent, "tool_read") => execute(args, Deed::Read),
-            (Mode::Gateway | Mode::Transparent, "tool_view") => view(args),
-            _ => return Ok(Self::Call { name: name.to_owned(), args }),
+        let shown = shown.into();
+        let Some(reading) = reading(shown, name) else {
+            return Ok(Self::Call { name: name.to_owned(), args });
         };
+        let read = menu::fit(name, shown.max_cards, args).and_then(reading);
         read.map_err(|fault| fault.at(name))
     }
+}
+
+/// How the arguments of one of our own tools are read; they fit its schema by then.
+type Reading = fn(Value) -> Result<Verb, Fault>;
+
+fn reading(shown: Menu, name: &str) -> Option<Reading> {
+    let Menu { mode, doors, also, .. } = shown;
+    let reading: Reading = match (mode, name) {
+        (Mode::Gateway, menu::RESOURCE_BROWSE) if also.resources => {
+            |args| look(args, ItemKind::Resource)
+        }
+        (Mode::Gateway, menu::PROMPT_BROWSE) if also.prompts => |args| look(args, ItemKind::Prompt),
+        (Mode::Gateway, menu::RESOURCE_READ) if also.resources => |args| {
+            let read = |Read { uri }| (Method::ReadResource, uri, Value::Null);
+            from_args(args).map(read).map(fetch)
+        },
+        (Mode::Gateway, menu::PROMPT_GET) if also.prompts => |args| {
+            let get = |Get { name, args }| (Method::GetPrompt, name, Value::Object(args));
+            from_args(args).map(get).map(fetch)
+        },
+        (Mode::Gateway, menu::TOOL_BROWSE) => browse,
+        (Mode::Transparent, menu::TOOL_HYDRATE) => {
+            |args| from_args(args).map(|Hydrate { tool_id }| Verb::Hydrate { tool_id })
+        }
+        (Mode::Native, _) => return None,
+        // A client was told to ask its user by the door; this one would lead around all three.
+        (_, menu::TOOL_EXECUTE) if doors == Doors::ByDeed => |_| Err(closed()),
+        (_, menu::TOOL_EXECUTE | menu::TOOL_DESTROY) => |args| execute(args, Deed::Destroy),
+        (_, menu::TOOL_WRITE) => |args| execute(args, Deed::Write),
+        (_, menu::TOOL_READ) => |args| execute(args, Deed::Read),
+        (_, menu::TOOL_VIEW) => view,
+        _ => return None,
+    };
+    Some(reading)
+}
+
+fn closed() -> Fault {
+    let doors = Doors::ByDeed.named();
+    invalid(&format!("`{}` is not offered here; call the tool with {doors}", menu::TOOL_EXECUTE))
 }
 
 #[derive(Deserialize)]
@@ -130,33 +146,21 @@ struct Execute {
 #[serde(deny_unknown_fields)]
 struct ViewArgs {
     handle: String,
-    #[serde(default)]
-    selector: Option<Value>,
+    selector: Value,
 }
 
-fn browse(args: Value, max_cards: usize) -> Result<Verb, Fault> {
+fn browse(args: Value) -> Result<Verb, Fault> {
     let BrowseArgs { query, path, top_k } = from_args(args)?;
-    in_bounds(top_k, max_cards)?;
     Ok(Verb::Browse { query: Query::from_args(query, path)?, top_k })
 }
 
-fn look(args: Value, kind: ItemKind, max_cards: usize) -> Result<Verb, Fault> {
+fn look(args: Value, kind: ItemKind) -> Result<Verb, Fault> {
     let LookArgs { query, top_k } = from_args(args)?;
-    in_bounds(top_k, max_cards)?;
     Ok(Verb::Look { kind, query, top_k })
 }
 
 fn fetch((method, name, args): (Method, String, Value)) -> Verb {
     Verb::Fetch { method, name, args }
-}
-
-fn in_bounds(top_k: Option<usize>, max_cards: usize) -> Result<(), Fault> {
-    match top_k {
-        Some(top_k) if !(1..=max_cards).contains(&top_k) => {
-            Err(invalid(&format!("`top_k` must be from 1 to {max_cards}")))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn execute(args: Value, up_to: Deed) -> Result<Verb, Fault> {
@@ -166,11 +170,7 @@ fn execute(args: Value, up_to: Deed) -> Result<Verb, Fault> {
 
 fn view(args: Value) -> Result<Verb, Fault> {
     let ViewArgs { handle, selector } = from_args(args)?;
-    let selector = match selector {
-        None => Selector::Head { chars: model::limits::INLINE_CHARS_DEFAULT },
-        Some(selector) => context::parse_selector(&selector)?,
-    };
-    Ok(Verb::View { handle, selector })
+    Ok(Verb::View { handle, selector: context::parse_selector(&selector)? })
 }
 
 fn from_args<T: for<'de> Deserialize<'de>>(args: Value) -> Result<T, Fault> {
@@ -227,6 +227,19 @@ mod tests {
         deed("tool_execute", "up_to: Destroy");
     }
 
+    /// Clients that let their user decide by the door must not be walked around.
+    #[test]
+    fn with_a_door_for_each_deed_there_is_none_for_all() {
+        for mode in [Mode::Gateway, Mode::Transparent] {
+            let shown = Menu { mode, doors: Doors::ByDeed, ..Menu::default() };
+            let args = || json!({"tool_id": "x", "args": {}});
+            let fault = Verb::read(shown, "tool_execute", args()).unwrap_err();
+            assert_eq!(fault.code, Code::ArgsInvalid);
+            assert!(fault.message.contains("tool_read, tool_write or tool_destroy"), "{fault}");
+            assert!(Verb::read(shown, "tool_read", args()).is_ok());
+        }
+    }
+
     #[test]
     fn wrong_arguments_of_a_verb_can_be_corrected() {
         let check = |name: &str, args: Value, wanted: &str| {
@@ -238,6 +251,7 @@ mod tests {
         check("tool_browse", json!({"query": "a", "top_k": 0}), "top_k");
         check("tool_browse", json!({"qery": "a"}), "qery");
         check("tool_execute", json!({}), "tool_id");
-        check("tool_execute", json!({"tool_id": "a", "args": 7}), "map");
+        check("tool_execute", json!({"tool_id": "a", "args": 7}), "/args");
+        check("tool_browse", json!(7), "object");
     }
 }

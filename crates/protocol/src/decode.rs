@@ -174,6 +174,7 @@ mod tests {
         check("tools/call", json!({"name": "t"}), call(json!({})));
         check("tools/call", json!({"name": "t", "arguments": null}), call(json!({})));
         check("tools/call", json!({"name": "t", "arguments": {"a": 1}}), call(json!({"a": 1})));
+        check("tools/call", json!({"name": "t", "arguments": [1]}), call(json!([1])));
         check("vendor/magic", json!({}), Ask::Other);
     }
 
@@ -195,7 +196,7 @@ mod tests {
         check("subscriptions/listen", json!({"notifications": {"taskIds": [7]}}), "strings");
         check("tasks/get", json!({}), "taskId");
         check("tools/list", json!({"_meta": 7}), "_meta");
-        check("tools/call", json!({"name": "t", "arguments": [1]}), "arguments");
+        check("prompts/get", json!({"name": "p", "arguments": [1]}), "arguments");
         check("tools/list", json!({"_meta": {meta::VERSION: "2026-07-28"}}), meta::CAPABILITIES);
     }
 

@@ -54,13 +54,7 @@ impl Mcp {
             return reply::unknown_method(&id, &method);
         }
         match ask {
-            Ask::Initialize { .. } => encode::initialized(
-                &id,
-                visit.revision,
-                &self.server(&visit.caller),
-                &self.gateway.capabilities(false),
-            )
-            .into(),
+            Ask::Initialize { .. } => self.welcome(&id, visit),
             Ask::Discover => encode::discovered(
                 &id,
                 &self.server(&visit.caller),
@@ -92,6 +86,14 @@ impl Mcp {
                 self.call(&id, visit, asked, meta.progress_token, outlet).await
             }
         }
+    }
+
+    fn welcome(&self, id: &Id, visit: &Visit) -> Said {
+        let capabilities = self.gateway.capabilities(false);
+        let server = self.server(&visit.caller);
+        let said = encode::initialized(id, visit.revision, &server, &capabilities);
+        visit.memory.promise(capabilities);
+        said.into()
     }
 
     fn list(&self, id: &Id, visit: &Visit, what: Listed, cursor: Option<&str>) -> Said {
@@ -142,6 +144,10 @@ impl Mcp {
         };
         let (shown, run) = (self.gateway.reading(), meta.run_id.as_deref());
         let (via, name, args, up_to) = match Verb::read(shown, &asked.name, asked.args) {
+            Ok(Verb::Call { name, args }) if !args.is_object() => {
+                let fault = Fault::new(Code::ArgsInvalid, "`arguments` must be an object").at(name);
+                return reply::error(id, visit.revision, &fault);
+            }
             Ok(Verb::Call { name, args }) => (Via::Name, name, args, None),
             Ok(Verb::Execute { tool_id, args, dry_run: false, up_to }) => {
                 (Via::Argument, tool_id, args, Some(up_to))
@@ -178,13 +184,10 @@ impl Mcp {
         self.call(id, visit, asked, meta.progress_token, outlet).await
     }
 
-    /// How the gate presents itself, with what an only upstream says of itself.
+    /// How the gate presents itself, with what holds for its tools at this moment.
     fn server(&self, caller: &Caller) -> ServerInfo {
-        let own = self.server.instructions.clone();
-        ServerInfo {
-            instructions: own.or_else(|| self.gateway.instructions(caller)),
-            ..self.server.as_ref().clone()
-        }
+        let instructions = self.gateway.instructions(caller);
+        ServerInfo { instructions, ..self.server.as_ref().clone() }
     }
 }
 

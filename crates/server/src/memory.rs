@@ -11,7 +11,7 @@ use gateway::Gateway;
 use model::fault::WireError;
 use model::{Caller, LogLevel};
 use protocol::{Id, RpcError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::limits;
@@ -30,6 +30,7 @@ pub struct Memory {
     /// Visits the client was asked for, oldest first, by the names they have.
     visits: Mutex<VecDeque<String>>,
     newest_stream: AtomicU64,
+    promised: Mutex<Option<Map<String, Value>>>,
 }
 
 impl Default for Memory {
@@ -42,6 +43,7 @@ impl Default for Memory {
             through: OnceLock::new(),
             visits: Mutex::default(),
             newest_stream: AtomicU64::default(),
+            promised: Mutex::default(),
         }
     }
 }
@@ -92,6 +94,16 @@ impl Memory {
 
     pub fn set_level(&self, level: LogLevel) {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    /// What the client was told that the gate can do; it counts on no more and on no less, whatever
+    /// the gate can do by now.
+    pub fn promised(&self) -> Option<Map<String, Value>> {
+        self.promised.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn promise(&self, capabilities: Map<String, Value>) {
+        *self.promised.lock().unwrap_or_else(PoisonError::into_inner) = Some(capabilities);
     }
 
     /// Notes that a resource is followed, or no longer; whether that is news.

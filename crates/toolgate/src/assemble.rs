@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auth::Doorkeeper;
-use catalog::menu::{Also, Doors};
+use catalog::menu::{Also, Doors, Menu};
 use catalog::{Catalogue, Extras, Source};
 use gateway::{DriftRule, DriftRules, Gateway, Meaning, Parts, Refreshed, Settings};
 use manifest::AdapterManifest;
@@ -135,12 +135,18 @@ pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
                 manifest: sources.manifests.get(&name).map(Arc::clone),
                 upstream: name,
                 definitions: offer.tools,
-                extras: Extras::default(),
+                extras: Extras {
+                    resources: offer.resources,
+                    templates: offer.templates,
+                    prompts: offer.prompts,
+                    ..Extras::default()
+                },
             }),
         }
     }
     sources.upstreams.close().await;
-    let catalogue = Catalogue::build(Generation(1), listed, naming(config));
+    let naming = naming(config).among(sources.upstreams.names().count());
+    let catalogue = Catalogue::build(Generation(1), listed, naming);
     let tools = catalogue.entries().len();
     check_refreshed(&Refreshed { generation: Generation(1), tools, failures })?;
     Ok(catalogue)
@@ -226,6 +232,7 @@ fn settings(config: &Config, profile: Profile, page: Option<String>) -> Result<S
     let webhook = webhook.map(|hook| governing::webhook(hook, &egress)).transpose()?;
     let allowed = |hosts: &Vec<Text>| hosts.iter().map(|host| host.as_str().to_owned()).collect();
     let common = output::common(config, profile);
+    let Menu { doors, also, max_cards, .. } = menu(config);
     Ok(Settings {
         mode: match config.mode {
             Mode::Auto | Mode::Gateway => gateway::Mode::Gateway,
@@ -233,9 +240,9 @@ fn settings(config: &Config, profile: Profile, page: Option<String>) -> Result<S
             Mode::Native => gateway::Mode::Native,
         },
         native_up_to_tokens: (config.mode == Mode::Auto).then_some(config.exposure.auto_tokens),
-        doors: if config.exposure.split_execute { Doors::ByDeed } else { Doors::One },
-        also: Also { resources: config.exposure.resources, prompts: config.exposure.prompts },
-        max_cards: config.browse.max_cards.clamp(1, catalog::limits::TOP_K_MAX),
+        doors,
+        also,
+        max_cards,
         cache_stable: config.browse.cache_stable,
         drift: drift(config, profile),
         call_timeout: Duration::from_millis(config.limits.call_timeout_ms),
@@ -267,6 +274,16 @@ fn settings(config: &Config, profile: Profile, page: Option<String>) -> Result<S
         in_flight_wait: Duration::from_millis(config.limits.in_flight_wait_ms),
         egress_allow: config.egress.allow.as_ref().map(allowed),
     })
+}
+
+/// How the gate's own tools are listed, in whichever mode.
+pub(crate) fn menu(config: &Config) -> Menu {
+    Menu {
+        doors: if config.exposure.split_execute { Doors::ByDeed } else { Doors::One },
+        also: Also { resources: config.exposure.resources, prompts: config.exposure.prompts },
+        max_cards: config.browse.max_cards.clamp(1, catalog::limits::TOP_K_MAX),
+        ..Menu::default()
+    }
 }
 
 /// What each upstream's drift means: its own word, else the profile's.

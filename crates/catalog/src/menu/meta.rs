@@ -28,6 +28,12 @@ pub(super) struct Scope {
 }
 
 impl Scope {
+    /// For whoever looks at schemas alone.
+    pub(super) fn bare(max_cards: usize) -> Self {
+        let (upstreams, namespaces) = (String::new(), String::new());
+        Self { upstreams, namespaces, doors: Doors::One.named(), max_cards }
+    }
+
     pub(super) fn new(
         catalogue: &Catalogue,
         visible: &dyn Fn(&Entry) -> bool,
@@ -42,10 +48,7 @@ impl Scope {
         Self {
             upstreams: enumerate(upstreams.into_iter().map(str::to_owned).collect()),
             namespaces: enumerate(folders.collect()),
-            doors: match doors {
-                Doors::One => TOOL_EXECUTE,
-                Doors::ByDeed => "tool_read, tool_write or tool_destroy",
-            },
+            doors: doors.named(),
             max_cards,
         }
     }
@@ -114,11 +117,11 @@ pub(super) fn execute(scope: &Scope, deed: Option<Deed>) -> Value {
     })
 }
 
-pub(super) fn hydrate() -> Value {
+pub(super) fn hydrate(scope: &Scope) -> Value {
     json!({
         "name": TOOL_HYDRATE,
         "title": "Show a tool's parameters",
-        "description": format!("Show the full definition of one listed tool, with the schema of its arguments. Use it before the first {TOOL_EXECUTE} of a tool."),
+        "description": format!("Show the full definition of one listed tool, with the schema of its arguments. Use it before the first call of a tool, by its name or with {}.", scope.doors),
         "inputSchema": {
             "type": "object",
             "additionalProperties": false,

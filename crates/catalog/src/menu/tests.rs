@@ -67,6 +67,33 @@ fn transparent_lists_stripped_tools_and_three_of_ours() {
     assert!(!serde_json::to_string(&listed).unwrap().contains("transaction_id"));
 }
 
+/// gateway-spec §1: a stripped list holds names that MCP allows; a native one the upstream's own.
+#[test]
+fn stripped_tools_have_legal_names() {
+    let names_own = ["colon:hash#x", "quote\"name", "a(b)", "a/b", "fine.name-1"];
+    let definitions: Vec<Value> = names_own
+        .iter()
+        .map(|name| json!({"name": name, "inputSchema": {"type": "object"}}))
+        .collect();
+    let source = Source {
+        upstream: UpstreamName::from_string("odd"),
+        protocol: "mcp",
+        namespace: None,
+        definitions,
+        manifest: None,
+        extras: crate::Extras::default(),
+    };
+    let catalogue = Catalogue::build(Generation(1), vec![source], Naming::None);
+    let listed = menu(Mode::Transparent, &catalogue, &|_| true);
+    for name in names(&listed) {
+        assert!(is_legal(name), "{name}");
+        assert!(name.starts_with("tool_") || catalogue.resolve(name).is_some(), "{name}");
+    }
+    assert!(names(&listed).contains(&"fine.name-1"));
+    let native = menu(Mode::Native, &catalogue, &|_| true);
+    assert!(names_own.iter().all(|name| names(&native).contains(name)));
+}
+
 /// CW-72, CW-73, CW-74, gateway-spec §1.
 #[test]
 fn gateway_lists_exactly_three_tools() {

@@ -55,6 +55,10 @@ fn at_most_twenty_violations_are_listed() {
     let found = compile(&json!({"items": {"type": "string"}})).check(&json!(vec![1; 500]));
     assert_eq!(found.len(), VIOLATIONS_MAX);
     assert_eq!(found[19].instance_path, "/19");
+    let schema = compile(&json!({"items": {"type": "string"}}));
+    let fault = schema.misfit("a", &json!(vec![1; 500])).unwrap();
+    assert_eq!(fault.details["more_violations"], 480);
+    assert!(schema.misfit("a", &json!([1])).unwrap().details.is_empty());
 }
 
 /// C33: a known dialect is honoured, none means 2020-12, an unknown one is refused.

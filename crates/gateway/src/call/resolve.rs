@@ -11,6 +11,7 @@ use super::{CallRequest, Via};
 use crate::browse::visible_by;
 use crate::gateway::Gateway;
 use crate::tasks::Home;
+use crate::unknown::held_back;
 
 /// Finds what is asked for. What the caller may not see does not exist for it.
 pub(super) fn resolve(
@@ -23,7 +24,7 @@ pub(super) fn resolve(
     let home = home(gateway, request, entry);
     let tool = find(request, home.as_ref(), &catalogue)
         .filter(|tool| visible_by(&entry.rules, gateway, &request.caller, tool))
-        .ok_or_else(|| unknown(request))?;
+        .ok_or_else(|| unknown(gateway, request))?;
     entry.provenance.upstream = tool.item.key.upstream.to_string();
     entry.provenance.tool.clone_from(&tool.item.name);
     tool.protocol.clone_into(&mut entry.provenance.protocol);
@@ -40,15 +41,9 @@ pub(super) fn resolve(
     }
     let declared = tool.capability.as_ref().map(manifest::Capability::replay_rule);
     entry.record.replay_rule = Some(declared.unwrap_or(ReplayRule::MustStub));
-    match tool.quarantined() {
+    match held_back(&tool) {
         None => Ok(tool),
-        Some(finding) => {
-            let drifted = finding.rule == catalog::drift::DRIFT_RULE;
-            let code = if drifted { Code::CatalogueDrift } else { Code::SchemaInvalid };
-            let message =
-                format!("this {} is held back: {}", tool.item.kind.as_str(), finding.message);
-            Err(Fault::new(code, message).at(&tool.shown_name))
-        }
+        Some(fault) => Err(fault),
     }
 }
 
@@ -93,15 +88,13 @@ fn find(request: &CallRequest, home: Option<&Home>, catalogue: &Catalogue) -> Op
     }
 }
 
-fn unknown(request: &CallRequest) -> Fault {
+fn unknown(gateway: &Gateway, request: &CallRequest) -> Fault {
     let name = model::fault::one_line(&request.name, 100);
     let (code, message) = match (&request.method, request.via) {
-        (Method::CallTool, Via::Name) => (
-            Code::ToolNotFound,
-            format!("unknown tool `{name}`; list the tools to see what there is"),
-        ),
-        (Method::CallTool, Via::Argument) => {
-            (Code::HydrateFailed, format!("unknown tool `{name}`; find one with tool_browse"))
+        (Method::CallTool, via) => {
+            let named = via == Via::Name;
+            let code = if named { Code::ToolNotFound } else { Code::HydrateFailed };
+            return gateway.unknown_tool(&request.caller, &request.name, code);
         }
         (Method::GetPrompt | Method::Complete(ItemKind::Prompt), _) => {
             (Code::PromptNotFound, format!("unknown prompt `{name}`"))

@@ -18,6 +18,8 @@ pub enum Ask {
     },
     CallTool {
         name: String,
+        /// An object, as the protocol wants it; or not. Who is called decides in which channel that
+        /// is answered.
         arguments: Value,
     },
     ReadResource {
@@ -121,7 +123,7 @@ pub(super) fn take(
         "tasks/list" => list(Listed::Tasks, params)?,
         "tools/call" => Ask::CallTool {
             name: text(params, "name").ok_or("`name` must be a string")?,
-            arguments: object(params, "arguments")?.into(),
+            arguments: arguments(params),
         },
         "prompts/get" => Ask::GetPrompt {
             name: text(params, "name").ok_or("`name` must be a string")?,
@@ -197,6 +199,13 @@ fn interest(params: &Map<String, Value>) -> Result<Interest, &'static str> {
         uris: texts("resourceSubscriptions")?,
         task_ids: texts("taskIds")?,
     })
+}
+
+fn arguments(params: &mut Map<String, Value>) -> Value {
+    match params.shift_remove("arguments") {
+        None | Some(Value::Null) => Map::new().into(),
+        Some(arguments) => arguments,
+    }
 }
 
 fn object(params: &mut Map<String, Value>, key: &str) -> Result<Map<String, Value>, &'static str> {

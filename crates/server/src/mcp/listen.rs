@@ -57,7 +57,8 @@ impl Mcp {
         if let Change::Visited { account, elicitation_id } = change {
             return visited(visit, account, elicitation_id);
         }
-        let capabilities = self.gateway.capabilities(false);
+        let promised = visit.memory.promised();
+        let capabilities = promised.unwrap_or_else(|| self.gateway.capabilities(false));
         let honoured = Interest {
             tools: declares(&capabilities, "tools"),
             prompts: declares(&capabilities, "prompts"),

@@ -1,7 +1,6 @@
 //! `toolgate cost`: what the tools cost a model, server by server, natively and in each mode.
 
 use catalog::cost::{Cost, cost};
-use catalog::menu::{Doors, Menu};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -27,8 +26,7 @@ pub(super) fn run(context: &Context, args: &CostArgs) -> Result<(), CliError> {
     let catalogue = context.block_on(assemble::catalogue(config))?;
     let redactor = assemble::redactor(config);
     let clean = |list: Vec<Value>| context::menu(list, &redactor).into_inner();
-    let doors = if config.exposure.split_execute { Doors::ByDeed } else { Doors::One };
-    let cost = cost(&catalogue, Menu { doors, ..Menu::default() }, &clean);
+    let cost = cost(&catalogue, assemble::menu(config), &clean);
     let choice = catalog::cost::choose(&catalogue, config.exposure.auto_tokens, &clean);
     if context.out.is_json() {
         let again = args.discount.map(|percent| {
@@ -84,7 +82,10 @@ fn totals(context: &Context, config: &Config, cost: &Cost) -> Result<(), CliErro
     context.out.line("")?;
     line(Mode::Native, cost.native, String::new())?;
     line(Mode::Transparent, cost.transparent, String::new())?;
-    let more = format!(", and at most {} for each browse", cost.browse_max);
+    let (cards, tokens) = (cost.browse_cards, cost.browse_max);
+    let more = format!(
+        ", and at most {tokens} for the cards of a browse that asks for no more than {cards}"
+    );
     line(Mode::Gateway, cost.gateway, more)?;
     context.out.line(&format!("counted with {} on the bytes of tools/list", cost.vocabulary))
 }

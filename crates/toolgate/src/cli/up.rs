@@ -18,10 +18,6 @@ use super::stop;
 use crate::assemble::{self, Gate};
 use crate::config::{Config, LogLevel, Transport};
 
-/// What clients are told about the gate when they introduce themselves.
-const INSTRUCTIONS: &str = "Toolgate stands in front of many tools. Find one with tool_browse (by \
-     words or by path), run it with tool_execute, and look into large results with tool_view.";
-
 pub(super) fn run(context: &Context, args: UpArgs) -> Result<(), CliError> {
     let insecure = args.insecure_no_auth;
     let loaded = context.start_upstreams(LogLevel::Info, args.into())?;
@@ -64,8 +60,6 @@ pub(super) async fn listen(
 }
 
 pub(super) fn mcp(config: &Config, gate: &Gate) -> Mcp {
-    let instructions =
-        (gate.gateway.mode() == gateway::Mode::Gateway).then(|| INSTRUCTIONS.to_owned());
     Mcp {
         gateway: Arc::clone(&gate.gateway),
         doorkeeper: Arc::new(gate.doorkeeper.clone()),
@@ -73,7 +67,7 @@ pub(super) fn mcp(config: &Config, gate: &Gate) -> Mcp {
         server: Arc::new(ServerInfo {
             name: config.name.as_str().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            instructions,
+            instructions: None,
         }),
     }
 }

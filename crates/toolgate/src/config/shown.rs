@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exposure {
-    /// In mode `auto`: the most the whole list of tools may cost, in tokens, to be shown as it is.
+    /// In mode `auto`: the whole list of tools is shown as it is while it costs fewer tokens.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub auto_tokens: usize,
     /// Three tools in place of `tool_execute`: `tool_read`, `tool_write` and `tool_destroy`, so

@@ -19,6 +19,7 @@ mod governance;
 mod handshakes;
 mod manifests;
 mod manual;
+mod modes;
 mod names;
 mod peer;
 mod rmcp_peer;

@@ -40,7 +40,8 @@ async fn initialize_agrees_on_a_revision(over: Over) {
 
 /// CW-107, CW-108: whatever the transport, gateway mode offers tools and nothing else.
 async fn check_initialize(over: Over, asked: &str, agreed: &str) {
-    let mut peer = Peer::start(over, &["--name", "example-gateway"]).await;
+    let flags = ["--name", "example-gateway", "--mode", "gateway"];
+    let mut peer = Peer::start(over, &flags).await;
     let answer = peer.initialize(asked).await;
     assert_eq!(answer["protocolVersion"], agreed);
     assert_eq!(answer["serverInfo"]["name"], "example-gateway");
