@@ -89,16 +89,12 @@ pub struct Choice {
 pub fn choose(catalogue: &Catalogue, tokens_max: usize, clean: Clean<'_>) -> Choice {
     let tools = catalogue.usable().iter().filter(|usable| **usable).count();
     let tools = if tools == 1 { "the only tool".to_owned() } else { format!("all {tools} tools") };
-    match native_below(catalogue, tokens_max, clean) {
-        Some(total) => {
-            let why = format!("the list of {tools} costs {total} tokens, fewer than {tokens_max}");
-            Choice { mode: Mode::Native, why }
-        }
-        None => {
-            let why = format!("the list of {tools} costs {tokens_max} tokens or more");
-            Choice { mode: Mode::Gateway, why }
-        }
+    if let Some(total) = native_below(catalogue, tokens_max, clean) {
+        let why = format!("the list of {tools} costs {total} tokens, fewer than {tokens_max}");
+        return Choice { mode: Mode::Native, why };
     }
+    let why = format!("the list of {tools} costs {tokens_max} tokens or more");
+    Choice { mode: Mode::Gateway, why }
 }
 
 /// What the whole list costs, if that is below the bound.

@@ -97,7 +97,9 @@ fn respell(value: &mut Value) {
             #[expect(clippy::cast_possible_truncation, reason = "only what comes out the same")]
             let whole = number.as_f64().map(|float| (float, float as i64));
             #[expect(clippy::cast_precision_loss, reason = "only what comes out the same")]
-            if let Some((_, whole)) = whole.filter(|(float, whole)| *whole as f64 == *float) {
+            if let Some((_, whole)) =
+                whole.filter(|(float, whole)| (*whole as f64).to_bits() == float.to_bits())
+            {
                 *value = whole.into();
             }
         }
