@@ -69,7 +69,7 @@ async fn until_told(peer: &mut Peer) {
 #[tokio::test]
 async fn a_change_of_mode_is_announced_and_logged() {
     let home = ringing(2, "exposure: {auto_tokens: 300}\n");
-    let mut peer = Peer::start_in(home, Over::Stdio, &["--log", "info"]).await;
+    let mut peer = Peer::start_in(home, Over::Stdio, &["--yes", "--log", "info"]).await;
     let welcome = peer.initialize(LEGACY).await;
     assert_eq!(welcome["capabilities"]["tools"]["listChanged"], true, "{welcome}");
     assert_eq!(names(&mut peer).await, ["tool_0", "tool_1"]);
@@ -86,7 +86,7 @@ async fn a_change_of_mode_is_announced_and_logged() {
 #[tokio::test]
 async fn a_stripped_list_that_changes_is_announced() {
     let home = ringing(2, "mode: transparent\n");
-    let mut peer = Peer::start_in(home, Over::Stdio, &[]).await;
+    let mut peer = Peer::start_in(home, Over::Stdio, &["--yes"]).await;
     let welcome = peer.initialize(LEGACY).await;
     assert_eq!(welcome["capabilities"], json!({"tools": {"listChanged": true}}));
     put(&peer.home, 3);
@@ -99,7 +99,8 @@ async fn a_stripped_list_that_changes_is_announced() {
 #[tokio::test]
 async fn only_tools_are_advertised_where_only_tools_are_shown() {
     let check = async |mode: &str, expected: Value| {
-        let mut peer = Peer::start_in(ringing(1, ""), Over::Stdio, &["--mode", mode]).await;
+        let mut peer =
+            Peer::start_in(ringing(1, ""), Over::Stdio, &["--yes", "--mode", mode]).await;
         assert_eq!(peer.initialize(LEGACY).await["capabilities"], expected, "{mode}");
     };
     check("gateway", json!({"tools": {}})).await;
@@ -136,7 +137,7 @@ async fn arguments_that_are_no_object_are_for_the_model_to_correct() {
 #[tokio::test]
 async fn doors_by_deed_replace_the_one_for_all() {
     let home = ringing(1, "mode: gateway\nexposure: {split_execute: true}\n");
-    let mut peer = Peer::start_in(home, Over::Stdio, &[]).await;
+    let mut peer = Peer::start_in(home, Over::Stdio, &["--yes"]).await;
     let welcome = peer.initialize(LEGACY).await;
     let instructions = welcome["instructions"].as_str().unwrap();
     assert!(instructions.contains("tool_destroy") && !instructions.contains("tool_execute"));
@@ -156,7 +157,7 @@ async fn doors_by_deed_replace_the_one_for_all() {
 #[tokio::test]
 async fn a_tool_is_called_the_same_whoever_else_is_up() {
     let home = ringing(1, "  gone: {command: no-such-program}\n");
-    let mut peer = Peer::start_in(home, Over::Stdio, &["--mode", "native"]).await;
+    let mut peer = Peer::start_in(home, Over::Stdio, &["--yes", "--mode", "native"]).await;
     peer.initialize(LEGACY).await;
     assert_eq!(names(&mut peer).await, ["mcp__ring__tool_0"]);
     let listed = peer.home.json(&["tools", "list"]);
@@ -166,7 +167,8 @@ async fn a_tool_is_called_the_same_whoever_else_is_up() {
 #[tokio::test]
 async fn models_are_told_how_to_use_what_they_are_shown() {
     let check = async |mode: &str, wanted: Option<&str>| {
-        let mut peer = Peer::start_in(ringing(1, ""), Over::Stdio, &["--mode", mode]).await;
+        let mut peer =
+            Peer::start_in(ringing(1, ""), Over::Stdio, &["--yes", "--mode", mode]).await;
         let welcome = peer.initialize(LEGACY).await;
         let instructions = welcome.get("instructions").and_then(Value::as_str);
         assert_eq!(instructions.is_some(), wanted.is_some(), "{mode}");
@@ -181,9 +183,10 @@ async fn models_are_told_how_to_use_what_they_are_shown() {
 #[tokio::test]
 async fn cost_is_counted_on_the_bytes_that_are_sent() {
     let more = "exposure: {resources: true, prompts: true}\nbrowse: {max_cards: 7}\n";
-    let cost = ringing(5, more).json(&["cost"]);
+    let cost = ringing(5, more).json(&["cost", "--yes"]);
     for mode in ["native", "transparent", "gateway"] {
-        let mut peer = Peer::start_in(ringing(5, more), Over::Stdio, &["--mode", mode]).await;
+        let mut peer =
+            Peer::start_in(ringing(5, more), Over::Stdio, &["--yes", "--mode", mode]).await;
         peer.initialize(LEGACY).await;
         let listed = peer.ask("tools/list", json!({})).await;
         let sent = catalog::tokens::count(&listed["result"]["tools"].to_string());
@@ -199,7 +202,8 @@ async fn cost_is_counted_on_the_bytes_that_are_sent() {
 #[tokio::test]
 async fn a_name_that_means_nothing_is_answered_with_what_there_is() {
     let say = async |mode: &str, tool: &str, id: &str| {
-        let mut peer = Peer::start_in(ringing(1, ""), Over::Stdio, &["--mode", mode]).await;
+        let mut peer =
+            Peer::start_in(ringing(1, ""), Over::Stdio, &["--yes", "--mode", mode]).await;
         peer.initialize(LEGACY).await;
         let answer = peer.call(tool, json!({"tool_id": id, "args": {}})).await;
         assert_eq!(answer["result"]["structuredContent"]["error"], "HYDRATE_FAILED", "{answer}");
@@ -215,7 +219,8 @@ async fn a_name_that_means_nothing_is_answered_with_what_there_is() {
 /// CW-84: the tool it is about, not only a field for it.
 #[tokio::test]
 async fn a_failure_of_an_upstream_names_the_tool() {
-    let mut peer = Peer::start_in(ringing(10, ""), Over::Stdio, &["--mode", "gateway"]).await;
+    let mut peer =
+        Peer::start_in(ringing(10, ""), Over::Stdio, &["--yes", "--mode", "gateway"]).await;
     peer.initialize(LEGACY).await;
     let answer = peer.call("tool_execute", json!({"tool_id": "tool_9", "args": {}})).await;
     let said = &answer["result"]["structuredContent"];
@@ -231,7 +236,7 @@ async fn a_failure_of_an_upstream_names_the_tool() {
 #[tokio::test]
 async fn a_stateless_client_keeps_its_prefix_by_run() {
     let home = ringing(9, "mode: gateway\nbrowse: {cache_stable: true}\n");
-    let mut peer = Peer::start_in(home, Over::Stdio, &[]).await;
+    let mut peer = Peer::start_in(home, Over::Stdio, &["--yes"]).await;
     let mut browse = async |run: &str, words: &str| {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -280,7 +285,7 @@ fn no_input_to_a_tool_of_ours_is_a_protocol_error_on_the_wire() {
     for mode in ["gateway", "transparent"] {
         let home = ringing(1, "exposure: {resources: true, prompts: true}\n");
         let (peer, own) = runtime.block_on(async {
-            let mut peer = Peer::start_in(home, Over::Stdio, &["--mode", mode]).await;
+            let mut peer = Peer::start_in(home, Over::Stdio, &["--yes", "--mode", mode]).await;
             peer.initialize(LEGACY).await;
             let listed = peer.ask("tools/list", json!({})).await;
             (peer, listed["result"]["tools"].as_array().unwrap().clone())
