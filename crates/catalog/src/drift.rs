@@ -6,7 +6,7 @@ mod diff;
 use std::collections::BTreeMap;
 
 use model::{Finding, ItemKind, Pin, Severity, UpstreamName, canonical};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use diff::{Change, Grade, diff};
 
@@ -18,8 +18,8 @@ pub type Name = (ItemKind, String);
 /// How something departs from its pin.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drift {
-    /// Listed for the first time, after the upstream was first seen.
-    Added,
+    /// Listed for the first time, after the upstream was first seen; with all it consists of.
+    Added(Vec<Change>),
     Changed(Vec<Change>),
     Removed,
     /// Gone before and listed again, with what changed meanwhile.
@@ -30,7 +30,8 @@ impl Drift {
     pub fn grade(&self) -> Grade {
         match self {
             Self::Removed => Grade::Contract,
-            Self::Added | Self::Returned(_) => self
+            Self::Added(_) => Grade::Possible,
+            Self::Returned(_) => self
                 .changes()
                 .iter()
                 .map(|change| change.grade)
@@ -45,15 +46,15 @@ impl Drift {
 
     pub fn changes(&self) -> &[Change] {
         match self {
-            Self::Changed(changes) | Self::Returned(changes) => changes,
-            Self::Added | Self::Removed => &[],
+            Self::Added(changes) | Self::Changed(changes) | Self::Returned(changes) => changes,
+            Self::Removed => &[],
         }
     }
 
     /// The one word for it.
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Added => "added",
+            Self::Added(_) => "added",
             Self::Changed(_) => "changed",
             Self::Removed => "removed",
             Self::Returned(_) => "returned",
@@ -93,10 +94,11 @@ pub fn review(upstream: &UpstreamName, pins: &[Pin], items: &[(ItemKind, &Value)
         return Review { keep: listed.into_values().collect(), drifts: BTreeMap::new() };
     }
     let mut review = Review::default();
-    let known: BTreeMap<Name, &Pin> = pins.iter().map(|pin| (name_of(pin), pin)).collect();
+    let real = pins.iter().filter(|pin| pin.kind != ItemKind::Internal);
+    let known: BTreeMap<Name, &Pin> = real.map(|pin| (name_of(pin), pin)).collect();
     for (name, now) in &listed {
         let drift = match known.get(name) {
-            None => Drift::Added,
+            None => Drift::Added(whole(&now.definition)),
             Some(pin) if pin.gone => Drift::Returned(diff(&pin.definition, &now.definition)),
             Some(pin) if pin.hash == now.hash => continue,
             Some(pin) => Drift::Changed(diff(&pin.definition, &now.definition)),
@@ -110,6 +112,25 @@ pub fn review(upstream: &UpstreamName, pins: &[Pin], items: &[(ItemKind, &Value)
         }
     }
     review
+}
+
+/// Stands for an upstream of which nothing is left that could be pinned: it was seen, and what it
+/// lists one day is no baseline.
+pub fn seen(upstream: &UpstreamName) -> Pin {
+    Pin {
+        upstream: upstream.clone(),
+        kind: ItemKind::Internal,
+        name: String::new(),
+        hash: String::new(),
+        definition: Value::Null,
+        gone: true,
+    }
+}
+
+/// Everything a new definition consists of. Nobody can have relied on any of it.
+fn whole(definition: &Value) -> Vec<Change> {
+    let changes = diff(&Value::Object(Map::new()), definition).into_iter();
+    changes.map(|change| Change { grade: change.grade.min(Grade::Possible), ..change }).collect()
 }
 
 /// The list as pins, for a baseline or an acceptance. Of two definitions with one name, the one

@@ -15,7 +15,7 @@ use crate::ingest::{Definition, item, name_and_fields, namespace_of, pack};
 use crate::shelf::{Extras, Shelf};
 use crate::shown::{self, Naming};
 use crate::spread::spread;
-use crate::{limits, names};
+use crate::{features, limits, names};
 
 /// What one upstream offers.
 #[derive(Clone, Debug)]
@@ -78,6 +78,11 @@ impl Catalogue {
         let upstreams: BTreeSet<UpstreamName> =
             sources.iter().map(|source| source.upstream.clone()).collect();
         let mut findings = Vec::new();
+        for source in &sources {
+            let Some(manifest) = source.manifest.as_deref() else { continue };
+            let said = &source.extras.capabilities;
+            findings.extend(features::compare(&source.upstream, manifest, said));
+        }
         let extras = sources.iter_mut().map(|source| {
             (source.upstream.clone(), source.protocol, std::mem::take(&mut source.extras))
         });

@@ -1,4 +1,5 @@
-//! The whole road over catalogues of real servers, when they are at hand.
+//! The whole road over catalogues as servers list them: some of our own in the manner of real ones,
+//! always, and those of real servers when they are at hand.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,15 +12,19 @@ use crate::generation::{Catalogue, Source};
 use crate::menu::{Mode, menu};
 use crate::shown::Naming;
 
+fn own() -> PathBuf {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/catalogs").into()
+}
+
 fn folder() -> PathBuf {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
     let shared = std::env::var_os("TOOLGATE_SHARED").map_or_else(|| beside.into(), PathBuf::from);
     shared.join("catalogs")
 }
 
-fn sources() -> Option<Vec<Source>> {
+fn sources(folder: PathBuf) -> Option<Vec<Source>> {
     let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder()).ok()?.map(|file| file.unwrap().path()).collect();
+        std::fs::read_dir(folder).ok()?.map(|file| file.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     let source = |file: PathBuf| {
@@ -38,13 +43,28 @@ fn sources() -> Option<Vec<Source>> {
     Some(files.into_iter().map(source).collect())
 }
 
+/// Lists in the manner of real servers: names that collide, long and odd ones, references, drafts.
+#[test]
+fn our_own_catalogues_are_taken_in_whole() {
+    let sources = sources(own()).unwrap();
+    assert_eq!(
+        sources.iter().map(|source| source.definitions.len()).collect::<Vec<_>>(),
+        [5, 4, 4]
+    );
+    taken_in_whole(sources);
+}
+
 /// CW-98: `tools/list` of real servers, word for word.
 #[test]
 fn real_catalogues_are_taken_in_whole() {
-    let Some(sources) = sources() else {
+    let Some(sources) = sources(folder()) else {
         eprintln!("!!! SKIPPED: no real catalogues at {}; set TOOLGATE_SHARED", folder().display());
         return;
     };
+    taken_in_whole(sources);
+}
+
+fn taken_in_whole(sources: Vec<Source>) {
     let listed: usize = sources.iter().map(|source| source.definitions.len()).sum();
     let catalogue = Catalogue::build(Generation(1), sources, Naming::Auto);
     assert_eq!(catalogue.entries().len(), listed, "{:?}", catalogue.findings());

@@ -35,7 +35,7 @@ impl Gateway {
         let Heard { meaning, note } = self.hear(query).await;
         let catalogue = self.catalogue();
         let seen = self.seen(&catalogue, caller);
-        let stale = self.offers.stale();
+        let stale = self.offers.silent();
         let used = |tool: &Tool| uses.get(&tool.item.key.to_string()).copied().unwrap_or_default();
         let look = Look {
             uses: self.settings.search.feedback.then_some(&used as &dyn Fn(&Tool) -> u32),

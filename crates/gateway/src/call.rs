@@ -212,7 +212,9 @@ impl Gateway {
         entry: &mut Entry,
     ) -> Result<Judged<'r>, Fault> {
         tasks::recall(self, request).await?;
+        let compared = resolve::compare(self, request).await;
         let tool = resolve::resolve(self, request, entry)?;
+        compared?;
         let answered = rounds::answered(self, request, &tool.item.key.upstream).await?;
         let request = answered.map_or(Cow::Borrowed(request), |(request, told)| {
             entry.findings.extend(told);

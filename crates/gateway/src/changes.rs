@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, mpsc};
 use upstream::Ring;
 
 use crate::browse::visible;
+use crate::doubt::Doubts;
 use crate::gateway::Gateway;
 
 /// Changes kept for a listener that is slow; one that falls further behind misses some.
@@ -44,12 +45,16 @@ pub(crate) struct Changes {
     /// drowns only itself.
     rings: std::sync::Mutex<Vec<(UpstreamName, mpsc::Receiver<Ring>)>>,
     ringing: BTreeMap<UpstreamName, mpsc::Sender<Ring>>,
+    doubts: Doubts,
     /// Followed resources: the permit under which, and how many follow.
     followed: tokio::sync::Mutex<BTreeMap<String, (Permit, usize)>>,
 }
 
 impl Changes {
-    pub(crate) fn new<'a>(upstreams: impl Iterator<Item = &'a UpstreamName>) -> Self {
+    pub(crate) fn new<'a>(
+        upstreams: impl Iterator<Item = &'a UpstreamName>,
+        doubts: Doubts,
+    ) -> Self {
         let (mut ringing, mut rings) = (BTreeMap::new(), Vec::new());
         for name in upstreams {
             let (sender, receiver) = mpsc::channel(RINGS_KEPT);
@@ -60,14 +65,16 @@ impl Changes {
             told: broadcast::Sender::new(CHANGES_KEPT),
             rings: std::sync::Mutex::new(rings),
             ringing,
+            doubts,
             followed: tokio::sync::Mutex::default(),
         }
     }
 
     /// Where upstreams ring.
     pub(crate) fn bell(&self) -> Arc<dyn Fn(UpstreamName, Ring) + Send + Sync> {
-        let ringing = self.ringing.clone();
+        let (ringing, doubts) = (self.ringing.clone(), self.doubts.clone());
         Arc::new(move |upstream, ring| {
+            doubts.hear(&upstream, &ring);
             let taken = ringing.get(&upstream).is_some_and(|rings| rings.try_send(ring).is_ok());
             if !taken {
                 tracing::debug!("a change was not taken in: too many at once, or after the end");

@@ -16,12 +16,14 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use upstream::Upstreams;
 
 use crate::changes::Changes;
+use crate::doubt::Doubts;
 use crate::in_force::InForce;
 use crate::listing::Prepared;
 use crate::meaning::Meaning;
 use crate::memory::Memory;
 use crate::pace::Pace;
 use crate::refresh::Offers;
+use crate::remarks::Told;
 use crate::runs::Runs;
 use crate::sessions::Kept;
 use crate::settings::Settings;
@@ -68,6 +70,8 @@ pub struct Gateway {
     pub(crate) naming: Naming,
     pub(crate) current: RwLock<Current>,
     pub(crate) offers: Offers,
+    pub(crate) doubts: Doubts,
+    pub(crate) told: Told,
     pub(crate) prepared: Prepared,
     pub(crate) sights: Sights,
     pub(crate) memory: Memory,
@@ -92,7 +96,8 @@ impl Gateway {
         let naming = parts.naming.among(parts.upstreams.names().count());
         let empty = Catalogue::build(Generation(0), Vec::new(), naming);
         let choice = choice(&parts.settings, &empty);
-        let changes = Changes::new(parts.upstreams.names());
+        let doubts = Doubts::new(parts.upstreams.names());
+        let changes = Changes::new(parts.upstreams.names(), doubts.clone());
         parts.upstreams.attach(&changes.bell());
         Self {
             pace: Pace::new(parts.settings.calls_in_flight),
@@ -109,6 +114,8 @@ impl Gateway {
             settings: parts.settings,
             current: RwLock::new(Current { catalogue: Arc::new(empty), choice }),
             offers: Offers::default(),
+            doubts,
+            told: Told::default(),
             prepared: Prepared::default(),
             sights: Sights::default(),
             memory: Memory::default(),

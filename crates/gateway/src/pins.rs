@@ -1,10 +1,10 @@
 //! Definitions held against what was accepted, whenever upstreams are asked for their tools.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use catalog::Source;
 use catalog::drift::{Drift, items, review};
-use model::{Fault, Finding, ItemKey, ItemKind, Pin, UpstreamName};
+use model::{Fault, Finding, ItemKey, Pin, UpstreamName};
 
 use crate::gateway::Gateway;
 use crate::settings::DriftRule;
@@ -16,8 +16,13 @@ pub(crate) struct Held {
     pub(crate) failures: Vec<(UpstreamName, Fault)>,
 }
 
-/// Looks at every source; those that must be held and cannot be checked are taken out.
-pub(crate) async fn hold(gateway: &Gateway, sources: &mut Vec<Source>) -> Held {
+/// Looks at every source; those that must be held and cannot be checked are taken out. Pins are made
+/// only of what those in `new` list, and only they are told of: others were, or are shown from a copy.
+pub(crate) async fn hold(
+    gateway: &Gateway,
+    sources: &mut Vec<Source>,
+    new: &BTreeSet<UpstreamName>,
+) -> Held {
     let mut held = Held::default();
     let rules = &gateway.settings.drift;
     if sources.iter().all(|source| rules.of(&source.upstream) == DriftRule::Ignore) {
@@ -40,9 +45,11 @@ pub(crate) async fn hold(gateway: &Gateway, sources: &mut Vec<Source>) -> Held {
             pins.iter().filter(|pin| pin.upstream == source.upstream).cloned().collect();
         let listed = items(&source.definitions, &source.extras);
         let review = review(&source.upstream, &own, &listed);
-        keep.extend(review.keep);
+        if new.contains(&source.upstream) {
+            keep.extend(review.keep);
+            gateway.told.drift(&source.upstream, &review.drifts, rule);
+        }
         for ((kind, name), drift) in review.drifts {
-            tell(&source.upstream, (kind, &name), &drift, rule);
             if rule == DriftRule::Hold && drift != Drift::Removed {
                 let finding = drift.finding(&name);
                 let key = ItemKey { upstream: source.upstream.clone(), name, kind };
@@ -63,16 +70,4 @@ fn unchecked(gateway: &Gateway, sources: &mut Vec<Source>, fault: &Fault, held: 
     let failed = sources.iter().filter(|source| must(source));
     held.failures.extend(failed.map(|source| (source.upstream.clone(), fault.clone())));
     sources.retain(|source| !must(source));
-}
-
-fn tell(upstream: &UpstreamName, (kind, name): (ItemKind, &str), drift: &Drift, rule: DriftRule) {
-    tracing::warn!(
-        upstream.name = upstream.as_str(),
-        item.kind = kind.as_str(),
-        item.name = model::fault::one_line(name, 128),
-        drift = drift.as_str(),
-        grade = %drift.grade(),
-        held = rule == DriftRule::Hold && *drift != Drift::Removed,
-        "a definition differs from what was accepted; see `toolgate tools diff`"
-    );
 }

@@ -15,7 +15,7 @@ use upstream::{Offer, limits};
 
 use crate::changes::Change;
 use crate::gateway::{Current, Gateway, choice};
-use crate::pins;
+use crate::{pins, remarks};
 
 /// What a refresh found: how many tools there are, and which upstreams did not answer.
 #[derive(Debug)]
@@ -47,27 +47,45 @@ pub enum State {
     Missing,
 }
 
+/// Which lists have changed, and how long they hold.
+type Heeded = (Vec<Listed>, Option<Duration>);
+
 /// What is known of each upstream.
 #[derive(Debug, Default)]
 pub(crate) struct Offers {
     known: Mutex<Known>,
-    /// Whose tools are shown as they were listed before; to be read without waiting.
-    stale: RwLock<Arc<BTreeSet<UpstreamName>>>,
+    /// To be read without waiting.
+    marks: RwLock<Marks>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Marks {
+    /// Some tools are shown as they were listed before.
+    stale: bool,
+    /// Those of them who were asked since, and did not answer.
+    silent: Arc<BTreeSet<UpstreamName>>,
 }
 
 impl Offers {
     pub(crate) fn is_stale(&self) -> bool {
-        !self.stale().is_empty()
+        self.marks().stale
     }
 
-    pub(crate) fn stale(&self) -> Arc<BTreeSet<UpstreamName>> {
-        Arc::clone(&self.stale.read().unwrap_or_else(PoisonError::into_inner))
+    /// Whose tools are shown as they were listed before, because they do not answer. One that is only
+    /// being asked is not among them: what is said of it would change with the next word.
+    pub(crate) fn silent(&self) -> Arc<BTreeSet<UpstreamName>> {
+        self.marks().silent
+    }
+
+    fn marks(&self) -> Marks {
+        self.marks.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn mark(&self, known: &Known) {
-        let stale = known.offers.iter().filter(|(_, heard)| heard.stale);
-        let stale = stale.map(|(name, _)| name.clone()).collect();
-        *self.stale.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stale);
+        let stale = || known.offers.iter().filter(|(_, heard)| heard.stale).map(|(name, _)| name);
+        let silent = stale().filter(|name| known.faults.contains_key(*name)).cloned().collect();
+        let marks = Marks { stale: stale().next().is_some(), silent: Arc::new(silent) };
+        *self.marks.write().unwrap_or_else(PoisonError::into_inner) = marks;
     }
 }
 
@@ -75,6 +93,9 @@ impl Offers {
 struct Known {
     /// The number of the last generation.
     last: u64,
+    /// Who has listed something that was not yet held against its pins. Only such lists become
+    /// pins: neither a copy nor a list from before may undo what somebody has accepted since.
+    new: BTreeSet<UpstreamName>,
     /// Of the pins the last generation was held against.
     pins_mark: (i64, i64),
     offers: BTreeMap<UpstreamName, Heard>,
@@ -113,12 +134,13 @@ impl Gateway {
     ///
     /// Calls under way keep the generation they began with.
     pub async fn refresh(&self) -> Refreshed {
+        let raised = self.raised();
         let lists = self.upstreams.list().await;
         let mut known = self.offers.known.lock().await;
         known.offers.clear();
         known.faults.clear();
         for (name, list) in lists {
-            known.take(name, list);
+            self.take(&mut known, name, list, &raised);
         }
         self.fill(known).await
     }
@@ -140,16 +162,17 @@ impl Gateway {
             if let (Some(member), Some(speaks)) = (self.upstreams.member(&name), &offer.speaks) {
                 member.connector.recall(speaks);
             }
+            self.doubts.shown_unasked(&name, true);
             known.offers.insert(name, Heard { offer: Remembered::new(offer), stale: true });
         }
-        let began = Instant::now();
+        let (began, raised) = (Instant::now(), self.raised());
         let mut asking = self.upstreams.ask_each(unknown.iter());
         loop {
             let nothing = known.offers.values().all(|heard| heard.offer.count == 0);
             let until = if nothing { limits::START_TIMEOUT + patience } else { patience };
             match tokio::time::timeout_at(began + until, asking.join_next()).await {
                 Ok(None) | Err(_) => break,
-                Ok(Some(Ok((name, list)))) => known.take(name, list),
+                Ok(Some(Ok((name, list)))) => self.take(&mut known, name, list, &raised),
                 Ok(Some(Err(error))) => tracing::error!(%error, "asking an upstream broke off"),
             }
         }
@@ -160,6 +183,23 @@ impl Gateway {
             }
         }
         self.fill(known).await
+    }
+
+    fn raised(&self) -> BTreeMap<UpstreamName, u64> {
+        self.upstreams.names().map(|name| (name.clone(), self.doubts.raised(name))).collect()
+    }
+
+    fn take(
+        &self,
+        known: &mut Known,
+        name: UpstreamName,
+        list: Result<Offer, Fault>,
+        raised: &BTreeMap<UpstreamName, u64>,
+    ) {
+        if list.is_ok() {
+            self.doubts.settle(&name, raised.get(&name).copied().unwrap_or_default());
+        }
+        known.remember(name, list.map(Remembered::new));
     }
 
     /// Swaps the catalogue for one of all that is known.
@@ -174,11 +214,15 @@ impl Gateway {
 
     /// Asks one upstream again and swaps the catalogue if it says something new; if it fails, what
     /// it listed before stays. Says which lists have changed, and how long this holds.
-    pub(crate) async fn refresh_one(
-        &self,
-        name: &UpstreamName,
-    ) -> Result<(Vec<Listed>, Option<Duration>), Fault> {
+    pub(crate) async fn refresh_one(&self, name: &UpstreamName) -> Result<Heeded, Fault> {
+        let _turn = self.doubts.turn(name).await;
+        Box::pin(self.ask_again(name)).await
+    }
+
+    /// The same for whoever has the turn.
+    pub(crate) async fn ask_again(&self, name: &UpstreamName) -> Result<Heeded, Fault> {
         // Asked before anything is locked: one that hangs must not keep the others waiting.
+        let raised = self.doubts.raised(name);
         let list = self.upstreams.list_one(name).await.map(Remembered::new);
         let mut known = self.offers.known.lock().await;
         let ttl = list.as_ref().ok().and_then(|offer| offer.rest.ttl);
@@ -186,13 +230,30 @@ impl Gateway {
         let outcome = outcome.map_err(Clone::clone);
         known.remember(name.clone(), list);
         self.offers.mark(&known);
-        let differ = outcome?;
-        if !differ.is_empty() {
+        self.doubts.shown_unasked(name, false);
+        let differ = outcome.inspect_err(|_| self.doubts.raise(name))?;
+        if !differ.is_empty() || !self.is_pinned(&mut known, name).await {
             self.swap(&mut known).await;
             drop(known);
             self.learn_of(self.catalogue()).await;
         }
+        // Last: whoever finds no doubt must find the catalogue of this list.
+        self.doubts.settle(name, raised);
         Ok((differ, ttl))
+    }
+
+    /// Holds a list that is no other than before against its pins; no if what is held back for it
+    /// must be looked at anew.
+    async fn is_pinned(&self, known: &mut Known, name: &UpstreamName) -> bool {
+        let marked = self.store.pins_mark().await.unwrap_or_default();
+        let Some(heard) = known.offers.get(name).filter(|_| marked == known.pins_mark) else {
+            return false;
+        };
+        let mut source = vec![self.source(name, heard.offer.recall())];
+        let held = pins::hold(self, &mut source, &known.new).await;
+        known.new.remove(name);
+        known.pins_mark = self.store.pins_mark().await.unwrap_or_default();
+        held.failures.is_empty()
     }
 
     /// Lets go what was held back and has been accepted since.
@@ -202,17 +263,37 @@ impl Gateway {
             return Ok(());
         }
         let mut known = self.offers.known.lock().await;
-        if self.store.pins_mark().await? != known.pins_mark {
-            let former = self.catalogue();
-            self.swap(&mut known).await;
-            drop(known);
-            let catalogue = self.catalogue();
-            for what in freed(&former, &catalogue) {
-                self.tell(Change::List(what));
+        if self.store.pins_mark().await? == known.pins_mark {
+            return Ok(());
+        }
+        let former = self.catalogue();
+        self.swap(&mut known).await;
+        drop(known);
+        let catalogue = self.catalogue();
+        for what in freed(&former, &catalogue) {
+            self.tell(Change::List(what));
+        }
+        self.learn_of(catalogue).await;
+        // What was accepted is what they list now, which may be more than they have told us.
+        for name in self.holding(drifted) {
+            match self.refresh_one(&name).await {
+                Ok((differ, _)) => {
+                    differ.into_iter().for_each(|what| self.tell(Change::List(what)))
+                }
+                Err(fault) => {
+                    tracing::warn!(upstream.name = name.as_str(), %fault, "its list was not had");
+                }
             }
-            self.learn_of(catalogue).await;
         }
         Ok(())
+    }
+
+    fn holding(&self, why: impl Fn(&Finding) -> bool) -> BTreeSet<UpstreamName> {
+        let catalogue = self.catalogue();
+        let shelf = catalogue.shelf();
+        let lists = [catalogue.entries(), shelf.prompts(), shelf.resources(), shelf.templates()];
+        let held = lists.into_iter().flatten().filter(|one| one.quarantined().is_some_and(&why));
+        held.map(|one| one.item.key.upstream.clone()).collect()
     }
 
     /// How it stands with each upstream.
@@ -249,10 +330,12 @@ impl Gateway {
         let offers = known.offers.iter();
         let mut sources: Vec<Source> =
             offers.map(|(name, heard)| self.source(name, heard.offer.recall())).collect();
-        let held = pins::hold(self, &mut sources).await;
+        let held = pins::hold(self, &mut sources, &known.new).await;
+        known.new.clear();
         known.pins_mark = self.store.pins_mark().await.unwrap_or_default();
         let former = self.catalogue();
         let catalogue = former.rebuild_holding(generation, sources, self.naming, held.items);
+        remarks::tell(&former, &catalogue);
         let tools = catalogue.entries().len();
         let choice = choice(&self.settings, &catalogue);
         if former.generation() != Generation(0) && choice.mode != self.mode() {
@@ -287,15 +370,12 @@ impl Gateway {
 }
 
 impl Known {
-    fn take(&mut self, name: UpstreamName, list: Result<Offer, Fault>) {
-        self.remember(name, list.map(Remembered::new));
-    }
-
     /// A list that could not be had leaves the former one in place, marked.
     fn remember(&mut self, name: UpstreamName, list: Result<Remembered, Fault>) {
         match list {
             Ok(offer) => {
                 self.faults.remove(&name);
+                self.new.insert(name.clone());
                 self.offers.insert(name, Heard { offer, stale: false });
             }
             Err(fault) => {

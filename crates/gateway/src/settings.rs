@@ -76,7 +76,7 @@ pub struct DriftRules {
 }
 
 impl DriftRules {
-    pub(crate) fn of(&self, upstream: &UpstreamName) -> DriftRule {
+    pub fn of(&self, upstream: &UpstreamName) -> DriftRule {
         self.by_upstream.get(upstream).copied().unwrap_or(self.otherwise)
     }
 }

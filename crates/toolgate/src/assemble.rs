@@ -7,12 +7,14 @@ pub(crate) mod governing;
 pub(crate) mod hardening;
 mod keeping;
 mod known;
+pub(crate) mod listed;
 mod meanings;
 mod output;
 pub(crate) mod programs;
 mod telemetry;
 mod upkeep;
 
+pub(crate) use listed::catalogue;
 pub(crate) use output::redactor;
 
 use std::collections::BTreeMap;
@@ -21,16 +23,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auth::Doorkeeper;
+use catalog::Catalogue;
 use catalog::menu::{Also, Doors, Menu};
-use catalog::{Catalogue, Extras, Source};
 use gateway::{DriftRule, DriftRules, Gateway, Meaning, Parts, Refreshed, Settings};
 use manifest::AdapterManifest;
-use model::{Clock, Generation, UpstreamName};
-use serde_json::Value;
+use model::{Clock, UpstreamName};
 use store::{InstanceLock, LockError, Store};
 use tokio_util::task::AbortOnDropHandle;
+use upstream::Upstreams;
 use upstream::stdio::Guard;
-use upstream::{Offer, Upstreams};
 
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
@@ -118,40 +119,6 @@ pub fn check(config: &Config, transport: Transport) -> Result<(), CliError> {
     sources(config, None, profile).map(|_| ())
 }
 
-/// The catalogue alone, for looking at tools without a gate.
-pub async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
-    let sources = sources(config, None, config.profile(Transport::Stdio))?;
-    let mut listed = Vec::new();
-    let mut failures = Vec::new();
-    for (name, list) in sources.upstreams.list_within(patience(config)).await {
-        match list {
-            Err(fault) => failures.push((name, fault)),
-            Ok(offer) => listed.push(Source {
-                protocol: sources
-                    .upstreams
-                    .member(&name)
-                    .map_or("custom", |m| m.connector.protocol()),
-                namespace: sources.namespaces.get(&name).cloned(),
-                manifest: sources.manifests.get(&name).map(Arc::clone),
-                upstream: name,
-                definitions: offer.tools,
-                extras: Extras {
-                    resources: offer.resources,
-                    templates: offer.templates,
-                    prompts: offer.prompts,
-                    ..Extras::default()
-                },
-            }),
-        }
-    }
-    sources.upstreams.close().await;
-    let naming = naming(config).among(sources.upstreams.names().count());
-    let catalogue = Catalogue::build(Generation(1), listed, naming);
-    let tools = catalogue.entries().len();
-    check_refreshed(&Refreshed { generation: Generation(1), tools, failures })?;
-    Ok(catalogue)
-}
-
 /// Meanings for such a catalogue, as a gate would get them.
 pub async fn meaning(config: &Config, catalogue: &Catalogue) -> Meaning {
     let bare = Settings {
@@ -164,29 +131,6 @@ pub async fn meaning(config: &Config, catalogue: &Catalogue) -> Meaning {
     let meaning = Meaning::new(&bare, Clock::System);
     meaning.learn(catalogue).await;
     meaning
-}
-
-/// The tools of an upstream, and what it offers beside them.
-pub type Listed = (Vec<Value>, Extras);
-
-/// What every upstream lists now, untouched. One that does not answer ends it: nobody can say what
-/// differs.
-pub async fn listed(config: &Config) -> Result<BTreeMap<UpstreamName, Listed>, CliError> {
-    let sources = sources(config, None, config.profile(Transport::Stdio))?;
-    let lists = sources.upstreams.list().await;
-    sources.upstreams.close().await;
-    let each = lists.into_iter().map(|(name, list)| match list {
-        Ok(offer) => {
-            let Offer { tools, resources, templates, prompts, .. } = offer;
-            let extras = Extras { resources, templates, prompts, ..Extras::default() };
-            Ok((name, (tools, extras)))
-        }
-        Err(fault) => {
-            let message = format!("upstream `{name}`: {}", fault.message);
-            Err(CliError::new(Exit::Unavailable, message))
-        }
-    });
-    each.collect()
 }
 
 /// The data folder of a gate that may be running, for people who read records and answer questions.
@@ -382,4 +326,24 @@ fn check_refreshed(refreshed: &Refreshed) -> Result<(), CliError> {
 fn locked(error: &LockError) -> CliError {
     let exit = if matches!(error, LockError::Held { .. }) { Exit::Busy } else { Exit::Unavailable };
     CliError::new(exit, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drift_is_held_in_production_and_said_in_dev_unless_the_file_says_otherwise() {
+        let check = |own: &str, profile: Profile, expected: DriftRule| {
+            let text = format!("upstreams: {{a: {{type: demo{own}}}}}\n");
+            let file = config::read(&text, Path::new("toolgate.yaml"), &|_| None).unwrap();
+            let rule = drift(&file.config, profile).of(&UpstreamName::from_string("a"));
+            assert_eq!(rule, expected, "{own} {profile:?}");
+        };
+        check("", Profile::Production, DriftRule::Hold);
+        check("", Profile::Dev, DriftRule::Warn);
+        check(", drift: ignore", Profile::Production, DriftRule::Ignore);
+        check(", drift: warn", Profile::Production, DriftRule::Warn);
+        check(", drift: hold", Profile::Dev, DriftRule::Hold);
+    }
 }

@@ -102,7 +102,18 @@ impl Upstreams {
         lists
     }
 
-    /// The same for some of them, as their answers come.
+    /// What each of them lists, nothing included: for people who ask what it lists.
+    pub async fn list_bare(&self) -> BTreeMap<UpstreamName, Result<Offer, Fault>> {
+        let mut asking = JoinSet::new();
+        for (name, member) in &self.members {
+            let (name, member) = (name.clone(), member.clone());
+            asking
+                .spawn(async move { (name, list_in_time(&member).await.map(|(offer, _)| offer)) });
+        }
+        asking.join_all().await.into_iter().collect()
+    }
+
+    /// Asks some of them, all at once, for what they have; their answers as they come.
     pub fn ask_each<'a>(&self, names: impl Iterator<Item = &'a UpstreamName>) -> Asking {
         let mut asking = JoinSet::new();
         for name in names {
@@ -119,6 +130,7 @@ impl Upstreams {
     pub async fn list_one(&self, name: &UpstreamName) -> Result<Offer, Fault> {
         let member = self.members.get(name).ok_or_else(not_connected)?;
         let list = list_in_time(member).await;
+        let list = list.and_then(|(offer, listed)| something(&offer, listed).map(|()| offer));
         if list.is_ok() {
             member.breaker.answered();
         }
@@ -181,7 +193,8 @@ fn not_connected() -> Fault {
     Fault::new(Code::UpstreamUnavailable, "this upstream is not connected")
 }
 
-async fn list_in_time(member: &Member) -> Result<Offer, Fault> {
+/// What it offers, and how many tools it listed before the filter.
+async fn list_in_time(member: &Member) -> Result<(Offer, usize), Fault> {
     let listing = tokio::time::timeout(limits::START_TIMEOUT, member.connector.offer());
     let mut offer = listing.await.unwrap_or_else(|_elapsed| {
         let seconds = limits::START_TIMEOUT.as_secs();
@@ -189,8 +202,7 @@ async fn list_in_time(member: &Member) -> Result<Offer, Fault> {
     })?;
     let listed = offer.tools.len();
     offer.tools = member.filter.apply(offer.tools);
-    something(&offer, listed)?;
-    Ok(offer)
+    Ok((offer, listed))
 }
 
 /// An upstream that offers nothing is a mistake somewhere, and its operator should hear of it.

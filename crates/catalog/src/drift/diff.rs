@@ -1,7 +1,9 @@
 //! Two definitions leaf by leaf, each difference graded by what it may do to a caller.
 //!
-//! Key order and spelling of numbers are no difference; every other change of a leaf is one.
+//! Key order and spelling of numbers are no difference; every other change of a leaf is one. Lists in
+//! which order means nothing are compared as sets.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use model::canonical;
@@ -12,6 +14,8 @@ use serde_json::{Map, Value};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
+    /// The same members in another order, where order means nothing.
+    Order,
     /// Only words for readers. A model follows words: prose can be an attack, too.
     #[default]
     Prose,
@@ -24,6 +28,7 @@ pub enum Grade {
 impl fmt::Display for Grade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Order => "order only",
             Self::Prose => "prose only",
             Self::Possible => "possibly breaking",
             Self::Contract => "contract change",
@@ -46,7 +51,8 @@ pub struct Change {
 /// Every difference, in order of place.
 pub fn diff(before: &Value, after: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
-    walk(Place { pointer: String::new(), realm: Realm::Definition }, before, after, &mut changes);
+    let whole = Place { pointer: String::new(), realm: Realm::Definition, side: Side::Input };
+    walk(whole, before, after, &mut changes);
     changes
 }
 
@@ -61,14 +67,35 @@ enum Realm {
     Named,
     /// A list whose members are schemas.
     Schemas,
+    /// A list in which order means nothing.
+    Set(Limits),
     /// Anything else, all of one grade.
     Other(Grade),
+}
+
+/// What one more member of a list does to the values that fit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limits {
+    /// More fit: `enum`, `type`.
+    Widen,
+    /// Fewer fit: `required`.
+    Narrow,
+}
+
+/// Who must keep to a schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// The caller: fewer values that fit break it.
+    Input,
+    /// The tool: more values that fit break whoever reads its answers.
+    Output,
 }
 
 #[derive(Clone)]
 struct Place {
     pointer: String,
     realm: Realm,
+    side: Side,
 }
 
 impl Place {
@@ -78,16 +105,21 @@ impl Place {
             Realm::Definition => in_definition(key),
             Realm::Schema => in_schema(key),
             Realm::Named | Realm::Schemas => Realm::Schema,
+            Realm::Set(_) => Realm::Other(Grade::Contract),
             Realm::Other(grade) => Realm::Other(grade),
         };
-        Self { pointer: format!("{}/{escaped}", self.pointer), realm }
+        let is_output = self.realm == Realm::Definition && key == "outputSchema";
+        let side = if is_output { Side::Output } else { self.side };
+        Self { pointer: format!("{}/{escaped}", self.pointer), realm, side }
     }
 
     /// How grave it is that what stands here came, went or became something else.
     fn grade(&self) -> Grade {
         match self.realm {
             Realm::Other(grade) => grade,
-            Realm::Definition | Realm::Schema | Realm::Named | Realm::Schemas => Grade::Contract,
+            Realm::Definition | Realm::Schema | Realm::Named | Realm::Schemas | Realm::Set(_) => {
+                Grade::Contract
+            }
         }
     }
 }
@@ -118,6 +150,11 @@ fn in_schema(key: &str) -> Realm {
         | "propertyNames"
         | "unevaluatedProperties"
         | "unevaluatedItems" => Realm::Schema,
+        "enum" | "type" => Realm::Set(Limits::Widen),
+        "required" => Realm::Set(Limits::Narrow),
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
+        | "minLength" | "maxLength" | "minItems" | "maxItems" | "uniqueItems" | "minContains"
+        | "maxContains" | "minProperties" | "maxProperties" => Realm::Other(Grade::Possible),
         "default" | "format" | "deprecated" | "readOnly" | "writeOnly" | "contentMediaType"
         | "contentEncoding" | "$schema" | "$id" => Realm::Other(Grade::Possible),
         _ => Realm::Other(Grade::Contract),
@@ -125,6 +162,11 @@ fn in_schema(key: &str) -> Realm {
 }
 
 fn walk(place: Place, before: &Value, after: &Value, changes: &mut Vec<Change>) {
+    if let (Realm::Set(limits), Value::Array(before), Value::Array(after)) =
+        (place.realm, before, after)
+    {
+        return sets(&place, limits, (before, after), changes);
+    }
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => objects(&place, before, after, changes),
         (Value::Array(before), Value::Array(after)) => {
@@ -140,6 +182,39 @@ fn walk(place: Place, before: &Value, after: &Value, changes: &mut Vec<Change>) 
             before: Some(before.clone()),
             after: Some(after.clone()),
         }),
+    }
+}
+
+/// What came into a list and what left it, each at its own place; else, that only the order changed.
+fn sets(
+    place: &Place,
+    limits: Limits,
+    (before, after): (&[Value], &[Value]),
+    changes: &mut Vec<Change>,
+) {
+    let known = |list: &[Value]| list.iter().map(canonical::bytes).collect::<BTreeSet<_>>();
+    let (old, new) = (known(before), known(after));
+    let grade = |comes: bool| {
+        let widens = comes == (limits == Limits::Widen);
+        let harmless = widens == (place.side == Side::Input);
+        if harmless { Grade::Possible } else { Grade::Contract }
+    };
+    let first = changes.len();
+    for (list, other, comes) in [(before, &new, false), (after, &old, true)] {
+        for (index, value) in list.iter().enumerate() {
+            if !other.contains(&canonical::bytes(value)) {
+                let pointer = place.below(&index.to_string()).pointer;
+                let (gone, came) = if comes { (None, Some(value)) } else { (Some(value), None) };
+                let (before, after) = (gone.cloned(), came.cloned());
+                changes.push(Change { pointer, grade: grade(comes), before, after });
+            }
+        }
+    }
+    if changes.len() == first
+        && !before.iter().map(canonical::bytes).eq(after.iter().map(canonical::bytes))
+    {
+        let (before, after) = (Some(before.into()), Some(after.into()));
+        changes.push(Change { pointer: place.pointer.clone(), grade: Grade::Order, before, after });
     }
 }
 

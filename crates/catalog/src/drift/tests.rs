@@ -69,11 +69,53 @@ fn a_change_is_graded_by_what_it_means() {
     check("/icons/0/src", json!("https://evil.example"), Grade::Prose);
     check("/annotations/readOnlyHint", json!(false), Grade::Possible);
     check("/_meta/nested/1/deep", json!(0), Grade::Possible);
+    check("/inputSchema/properties/query/maxLength", json!(5), Grade::Possible);
     check("/inputSchema/properties/query/type", json!("number"), Grade::Contract);
     check("/inputSchema/properties/description", json!({"type": "null"}), Grade::Contract);
     check("/inputSchema/required", json!(["query", "kind"]), Grade::Contract);
     check("/inputSchema/properties/kind/enum", json!(["a"]), Grade::Contract);
     check("/outputSchema/properties/hits/items/type", json!("string"), Grade::Contract);
+}
+
+/// Lists in which order means nothing are compared as sets, and graded by whom they bind.
+#[test]
+fn members_that_come_and_go_are_graded_by_whom_they_bind() {
+    let check = |schema: &str, keyword: &str, after: Value, expected: &[(&str, Grade)]| {
+        let list = |values: Value| json!({"name": "t", schema: {keyword: values}});
+        let before = list(json!(["m", "n", "o"]));
+        let changes = diff(&before, &list(after));
+        let got: Vec<(&str, Grade)> =
+            changes.iter().map(|change| (change.pointer.as_str(), change.grade)).collect();
+        let place = |at: &str| format!("/{schema}/{keyword}{at}");
+        let places: Vec<String> = expected.iter().map(|(at, _)| place(at)).collect();
+        let expected: Vec<(&str, Grade)> = places
+            .iter()
+            .map(String::as_str)
+            .zip(expected.iter().map(|(_, grade)| *grade))
+            .collect();
+        assert_eq!(got, expected, "{schema} {keyword}");
+    };
+    use Grade::{Contract, Order, Possible};
+    for keyword in ["required", "enum", "type"] {
+        check("inputSchema", keyword, json!(["o", "m", "n"]), &[("", Order)]);
+        check("inputSchema", keyword, json!(["m", "n", "o", "m"]), &[("", Order)]);
+    }
+    check("inputSchema", "enum", json!(["l", "m", "n", "o"]), &[("/0", Possible)]);
+    check("inputSchema", "enum", json!(["m", "o"]), &[("/1", Contract)]);
+    check("inputSchema", "required", json!(["l", "m", "n", "o"]), &[("/0", Contract)]);
+    check("inputSchema", "required", json!(["n", "o"]), &[("/0", Possible)]);
+    check("outputSchema", "enum", json!(["m", "n", "o", "p"]), &[("/3", Contract)]);
+    check("outputSchema", "enum", json!(["m", "n"]), &[("/2", Possible)]);
+    check("outputSchema", "required", json!(["m", "n"]), &[("/2", Contract)]);
+}
+
+/// What was accepted as gone does not make its upstream a new one.
+#[test]
+fn an_upstream_of_which_nothing_is_left_was_still_seen() {
+    let again = look(&[seen(&upstream())], &[json!({"name": "a"})]);
+    assert_eq!(again.drifts[&tool("a")].as_str(), "added");
+    assert_eq!(again.keep, []);
+    assert_eq!(look(&[seen(&upstream())], &[]), Review::default());
 }
 
 #[test]
@@ -89,7 +131,13 @@ fn coming_going_and_coming_back_are_noticed() {
     let (a, b) = (json!({"name": "a"}), json!({"name": "b"}));
     let first = pins(std::slice::from_ref(&a));
     let added = look(&first, &[a.clone(), b.clone()]);
-    assert_eq!(added.drifts, BTreeMap::from([(tool("b"), Drift::Added)]));
+    let b_whole = Change {
+        pointer: "/name".to_owned(),
+        grade: Grade::Possible,
+        before: None,
+        after: Some(json!("b")),
+    };
+    assert_eq!(added.drifts, BTreeMap::from([(tool("b"), Drift::Added(vec![b_whole]))]));
 
     let gone = look(&first, std::slice::from_ref(&b));
     assert_eq!(gone.drifts[&tool("a")], Drift::Removed);

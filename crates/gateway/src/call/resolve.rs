@@ -13,6 +13,16 @@ use crate::gateway::Gateway;
 use crate::tasks::Home;
 use crate::unknown::held_back;
 
+/// Has the list of what is asked for held against the pins, where that is due and must be.
+pub(super) async fn compare(gateway: &Gateway, request: &CallRequest) -> Result<(), Fault> {
+    let find = || {
+        let home = task_home(gateway, request);
+        let tool = find(request, home.as_ref(), &gateway.catalogue())?;
+        Some(tool.item.key.upstream.clone())
+    };
+    gateway.compare(find).await
+}
+
 /// Finds what is asked for. What the caller may not see does not exist for it.
 pub(super) fn resolve(
     gateway: &Gateway,
@@ -62,14 +72,18 @@ fn declare_prompt(gateway: &Gateway, prompt: &Tool, lineage: &mut Lineage) {
 /// Where the task comes from that is asked about. Whatever is asked of it belongs to the call that
 /// began it, and to that call's trace unless the caller is in one of its own.
 fn home(gateway: &Gateway, request: &CallRequest, entry: &mut Entry) -> Option<Home> {
-    let Method::Task(_) = request.method else { return None };
-    let home = gateway.tasks.home(&request.name, &request.caller)?;
+    let home = task_home(gateway, request)?;
     let call = &mut entry.record.call;
     call.parent_call_id = Some(home.call_id.clone());
     if request.trace.is_none() {
         call.trace_id = home.trace_id.clone();
     }
     Some(home)
+}
+
+fn task_home(gateway: &Gateway, request: &CallRequest) -> Option<Home> {
+    let Method::Task(_) = request.method else { return None };
+    gateway.tasks.home(&request.name, &request.caller)
 }
 
 fn find(request: &CallRequest, home: Option<&Home>, catalogue: &Catalogue) -> Option<Arc<Tool>> {

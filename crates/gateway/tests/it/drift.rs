@@ -1,10 +1,14 @@
 //! Pins: what was accepted is called, what departs from it is held (CO-56, CO-99, A2).
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use catalog::drift::{items, pins_of};
-use catalog::{Extras, Mode};
+use catalog::{Extras, Mode, Query};
 use model::{Code, ItemKind, Listed, Method, UpstreamName};
 use serde_json::json;
 use toolgate_gateway::{DriftRule, DriftRules, Settings};
+use upstream::Offer;
 
 use crate::world::{World, alice, tool};
 
@@ -98,4 +102,39 @@ async fn warn_and_ignore_leave_a_changed_tool_where_it_is() {
             rule_in_force == DriftRule::Ignore
         );
     }
+}
+
+/// A copy of what was listed before is shown, and nothing is called or accepted by it.
+#[tokio::test]
+async fn a_copy_is_shown_and_neither_called_by_nor_pinned() {
+    let world = World::new(vec![tool("a"), tool("b")], rule(DriftRule::Hold)).await;
+    let copy = Offer { tools: vec![tool("b")], ..Offer::default() };
+    let pins = world.store.pins().await.unwrap();
+    let known = BTreeMap::from([(shelf(), copy)]);
+    Box::pin(world.gateway.begin(known, Duration::ZERO)).await;
+    assert_eq!(world.names(), ["b"]);
+    assert_eq!(world.store.pins().await.unwrap(), pins);
+    let mut changed = tool("b");
+    changed["title"] = json!("New");
+    world.shelf.put(vec![tool("a"), changed]);
+    assert_eq!(code(&world, "b").await, Some(Code::CatalogueDrift));
+    assert_eq!(code(&world, "a").await, None);
+    assert_eq!((world.names(), world.shelf.calls()), (vec!["a".to_owned()], 1));
+}
+
+/// An upstream that is only being asked is not said to be silent, so that the first answers stay as
+/// they are.
+#[tokio::test]
+async fn who_is_being_asked_is_not_said_to_be_silent() {
+    let world = World::new(vec![tool("a")], |_| ()).await;
+    let known = BTreeMap::from([(shelf(), Offer { tools: vec![tool("a")], ..Offer::default() })]);
+    let query = Query::Words("a".to_owned());
+    let browse = || async {
+        let browsed = Box::pin(world.gateway.browse(&alice(), &query, None)).await;
+        browsed.get().full_text()
+    };
+    let answered = browse().await;
+    Box::pin(world.gateway.begin(known, Duration::ZERO)).await;
+    assert!(world.gateway.list(&alice(), Listed::Tools, None).unwrap().stale);
+    assert_eq!(browse().await, answered);
 }

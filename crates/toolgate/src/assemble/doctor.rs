@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use catalog::Tally;
 use model::{Fault, UpstreamName};
 use serde::Serialize;
+use upstream::Offer;
 
 use super::programs::command;
-use super::sources;
+use super::{listed, sources};
 use crate::cli::error::CliError;
 use crate::config::{Config, Target, Transport};
 
@@ -22,7 +24,12 @@ pub(crate) struct Finding {
     pub(crate) at: Option<String>,
     /// The MCP revision spoken, where one is.
     pub(crate) speaks: Option<String>,
+    /// How many it lists.
     pub(crate) tools: usize,
+    #[serde(flatten)]
+    pub(crate) tally: Tally,
+    /// Why tools are held back or left out, and what else is wrong with them.
+    pub(crate) concerns: Vec<String>,
     pub(crate) took_ms: u128,
     /// What is wrong with it.
     pub(crate) problem: Option<String>,
@@ -31,7 +38,8 @@ pub(crate) struct Finding {
 }
 
 pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
-    let upstreams = sources(config, None, config.profile(Transport::Stdio))?.upstreams;
+    let sources = sources(config, None, config.profile(Transport::Stdio))?;
+    let (upstreams, pins) = (&sources.upstreams, listed::pins(config).await?);
     let redactor = super::redactor(config);
     let began = Instant::now();
     let mut asking = upstreams.ask_each(upstreams.names());
@@ -41,13 +49,19 @@ pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
         let took_ms = began.elapsed().as_millis();
         let connector = upstreams.member(&name).map(|member| &member.connector);
         let said = connector.map(|connector| connector.said()).unwrap_or_default();
+        let none = Offer::default();
+        let offer = list.as_ref().unwrap_or(&none);
+        let own = listed::own_catalogue(config, &sources, &name, offer, &pins);
+        let concern = |found: &model::Finding| redactor.redact(&found.message).into_owned();
         findings.push(Finding {
+            tally: own.tally(),
+            concerns: own.concerns().map(concern).collect(),
             kind: config.upstreams.get(&name).map_or("", |upstream| upstream.target.kind()),
             well: list.is_ok(),
             runs: config.upstreams.get(&name).and_then(|upstream| command(&upstream.target)),
             at: config.upstreams.get(&name).and_then(|upstream| address(&upstream.target)),
             speaks: connector.and_then(|connector| connector.speaks()),
-            tools: list.as_ref().map_or(0, |offer| offer.tools.len()),
+            tools: offer.tools.len(),
             took_ms,
             problem: list.err().map(|fault: Fault| redactor.redact(&fault.message).into_owned()),
             said: said.iter().map(|line| redactor.redact(line).into_owned()).collect(),

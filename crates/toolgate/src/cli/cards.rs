@@ -33,7 +33,9 @@ pub(super) fn run(context: &Context, command: &CardsCommand) -> Result<(), CliEr
     let loaded = context.start_upstreams(LogLevel::Warn, Overrides::default())?;
     let catalogue = context.block_on(assemble::catalogue(&loaded.config))?;
     let entries = chosen(&catalogue, query.as_deref(), max.map(usize::from))?;
-    context.out.json(&providers::render(*provider, &entries))
+    // Meant for prompts: cleaned as the gate cleans what it lists.
+    let redactor = assemble::redactor(&loaded.config);
+    context.out.json(&context::menu(providers::render(*provider, &entries), &redactor).into_inner())
 }
 
 fn chosen(

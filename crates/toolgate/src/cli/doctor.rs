@@ -1,7 +1,9 @@
 //! `toolgate doctor`: tries every upstream, and shows what it says and what is wrong with it; or
 //! shows what is left to do before others may depend on the gate.
 
+use catalog::Tally;
 use clap::Args;
+use model::fault::one_line;
 
 use super::context::Context;
 use super::error::CliError;
@@ -10,6 +12,9 @@ use crate::assemble::doctor::{self, Finding};
 use crate::assemble::governing;
 use crate::assemble::hardening::{self, Point};
 use crate::config::{Config, LogLevel, Overrides};
+
+/// What is wrong with the tools of one upstream, on a terminal.
+const CONCERNS_MAX: usize = 20;
 
 #[derive(Clone, Copy, Debug, Args)]
 pub struct DoctorArgs {
@@ -61,10 +66,16 @@ fn checklist(context: &Context, points: &[Point]) -> Result<(), CliError> {
 }
 
 fn show(context: &Context, finding: &Finding) -> Result<(), CliError> {
-    let Finding { upstream, kind, tools, speaks, problem, said, runs, at, .. } = finding;
+    let Finding { upstream, kind, tools, tally, speaks, problem, said, runs, at, concerns, .. } =
+        finding;
+    let Tally { usable, held, left_out } = tally;
+    let of_them = match held + left_out {
+        0 => String::new(),
+        _ => format!(" ({usable} usable, {held} held back, {left_out} left out)"),
+    };
     let spoken = speaks.as_ref().map(|revision| format!(", MCP {revision}")).unwrap_or_default();
     let line = match problem {
-        None => format!("well  {upstream} ({kind}{spoken}): {tools} tools"),
+        None => format!("well  {upstream} ({kind}{spoken}): {tools} tools{of_them}"),
         Some(problem) => format!("ill   {upstream} ({kind}{spoken}): {problem}"),
     };
     context.out.line(&line)?;
@@ -73,6 +84,12 @@ fn show(context: &Context, finding: &Finding) -> Result<(), CliError> {
     }
     if let Some(address) = at {
         context.out.line(&format!("      at {address}"))?;
+    }
+    for concern in concerns.iter().take(CONCERNS_MAX) {
+        context.out.line(&format!("      - {}", one_line(concern, 400)))?;
+    }
+    if let Some(more) = concerns.len().checked_sub(CONCERNS_MAX).filter(|more| *more > 0) {
+        context.out.line(&format!("      - and {more} more, with --json"))?;
     }
     said.iter().try_for_each(|line| context.out.line(&format!("        {line}")))
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::context::Context;
 use super::error::CliError;
 use super::exit::Exit;
+use crate::config::FILE_DEFAULT;
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -35,21 +36,31 @@ pub enum Client {
 }
 
 pub(super) fn run(context: &Context, args: &InitArgs) -> Result<(), CliError> {
-    let entry = entry(args.client, args.url.as_deref(), context.config_file().as_deref())?;
+    let config = context.config_file().or_else(|| beside(args.client));
+    let entry = entry(args.client, args.url.as_deref(), config.as_deref())?;
     let path = path(args.client)?;
     if !args.write {
-        context.out.json(&file(args.client, Map::new(), entry))?;
+        context.out.json(&file(args.client, Map::new(), entry).unwrap_or_default())?;
         context.out.note(&format!("this belongs into `{}`; --write adds it there", path.display()));
         return Ok(());
     }
     let kept = read(&path)?;
-    let text = serde_json::to_string_pretty(&file(args.client, kept, entry))
+    let merged = file(args.client, kept, entry)
+        .ok_or_else(|| unfit(&path, format!("its `{}` is no JSON object", args.client.key())))?;
+    let text = serde_json::to_string_pretty(&merged)
         .map_err(|error| CliError::new(Exit::Failure, error.to_string()))?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     std::fs::write(&path, text + "\n")?;
     context.out.line(&format!("`{}` now names toolgate", path.display()))
+}
+
+/// The file of this folder, for a client that starts its programs in another one. The others start
+/// them in the folder whose file this is, and that file may be shared.
+fn beside(client: Client) -> Option<PathBuf> {
+    let file = Path::new(FILE_DEFAULT);
+    (client == Client::ClaudeDesktop && file.exists()).then(|| std::path::absolute(file).ok())?
 }
 
 /// What the client needs to know of us.
@@ -72,15 +83,22 @@ fn entry(client: Client, url: Option<&str>, config: Option<&Path>) -> Result<Val
     }
 }
 
-/// The client's file with our entry in it; everything else stays.
-fn file(client: Client, mut kept: Map<String, Value>, entry: Value) -> Value {
-    let key = if client == Client::Vscode { "servers" } else { "mcpServers" };
-    let servers = kept.entry(key).or_insert_with(|| json!({}));
-    match servers.as_object_mut() {
-        Some(servers) => drop(servers.insert("toolgate".to_owned(), entry)),
-        None => *servers = json!({"toolgate": entry}),
+impl Client {
+    /// Under which its file names servers.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Vscode => "servers",
+            Self::ClaudeCode | Self::ClaudeDesktop => "mcpServers",
+        }
     }
-    Value::Object(kept)
+}
+
+/// The client's file with our entry in it; everything else stays. Nothing, if what it has in the
+/// place of servers is something else.
+fn file(client: Client, mut kept: Map<String, Value>, entry: Value) -> Option<Value> {
+    let servers = kept.entry(client.key()).or_insert_with(|| json!({}));
+    servers.as_object_mut()?.insert("toolgate".to_owned(), entry);
+    Some(Value::Object(kept))
 }
 
 fn path(client: Client) -> Result<PathBuf, CliError> {
@@ -109,15 +127,16 @@ fn read(path: &Path) -> Result<Map<String, Value>, CliError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Map::new()),
         text => text?,
     };
-    let unfit = |why: String| {
-        CliError::new(Exit::Config, format!("`{}` is left alone: {why}", path.display()))
-            .hint("add the entry by hand; without --write it is printed")
-    };
     match serde_json::from_str(&text) {
         Ok(Value::Object(kept)) => Ok(kept),
-        Ok(_) => Err(unfit("it is no JSON object".to_owned())),
-        Err(error) => Err(unfit(error.to_string())),
+        Ok(_) => Err(unfit(path, "it is no JSON object".to_owned())),
+        Err(error) => Err(unfit(path, error.to_string())),
     }
+}
+
+fn unfit(path: &Path, why: String) -> CliError {
+    CliError::new(Exit::Config, format!("`{}` is left alone: {why}", path.display()))
+        .hint("add the entry by hand; without --write it is printed")
 }
 
 #[cfg(test)]
@@ -130,7 +149,7 @@ mod tests {
     fn each_client_gets_the_form_it_reads() {
         let check = |client, url: Option<&str>, expected: Value| {
             let entry = entry(client, url, Some(Path::new("/a/t.yaml"))).unwrap();
-            assert_eq!(file(client, Map::new(), entry), expected);
+            assert_eq!(file(client, Map::new(), entry), Some(expected));
         };
         let url = format!("http://127.0.0.1:{HTTP_PORT_DEFAULT}/mcp");
         let started = json!({"command": "toolgate", "args": ["serve", "--config", "/a/t.yaml"]});
@@ -152,9 +171,8 @@ mod tests {
     fn what_the_file_held_before_stays() {
         let kept = json!({"inputs": [], "mcpServers": {"other": {"command": "x"}}});
         let merged = file(Client::ClaudeCode, kept.as_object().cloned().unwrap(), json!({"a": 1}));
-        assert_eq!(
-            merged,
-            json!({"inputs": [], "mcpServers": {"other": {"command": "x"}, "toolgate": {"a": 1}}})
-        );
+        let expected =
+            json!({"inputs": [], "mcpServers": {"other": {"command": "x"}, "toolgate": {"a": 1}}});
+        assert_eq!(merged, Some(expected));
     }
 }

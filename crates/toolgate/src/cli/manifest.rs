@@ -181,8 +181,12 @@ fn text(file: &Path) -> Result<String, CliError> {
 
 fn new(context: &Context, upstream: &str) -> Result<(), CliError> {
     let loaded = context.start_upstreams(LogLevel::Error, Overrides::default())?;
-    let listed = context.block_on(async { assemble::listed(&loaded.config).await })?;
-    let name = UpstreamName::from_string(upstream);
+    let seen = context.block_on(assemble::listed::look(&loaded.config))?;
+    let (listed, name) = (seen.listed, UpstreamName::from_string(upstream));
+    if let Some((_, fault)) = seen.failures.iter().find(|(failed, _)| *failed == name) {
+        let message = format!("upstream `{name}`: {}", fault.message);
+        return Err(CliError::new(Exit::Unavailable, message));
+    }
     let Some((tools, extras)) = listed.get(&name) else {
         let known: Vec<&str> = listed.keys().map(UpstreamName::as_str).collect();
         let hint = format!("upstreams are: {}", known.join(", "));

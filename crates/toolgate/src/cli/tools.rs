@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use catalog::{Catalogue, Entry, Look, Query, cards};
+use catalog::{Catalogue, Entry, Look, Query, Tally, cards};
 use clap::Subcommand;
+use model::Finding;
 use model::fault::one_line;
 use search::{Explanation, Reason, Via};
 use serde_json::{Value, json};
@@ -17,6 +18,8 @@ use crate::config::{LogLevel, Overrides};
 
 /// A description in a table.
 const DESCRIPTION_CHARS: usize = 72;
+/// What was found out about the tools, below their list.
+const CONCERNS_MAX: usize = 20;
 
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
@@ -42,7 +45,7 @@ pub enum ToolsCommand {
     Diff,
     /// Accept tools as their upstreams list them now
     Accept {
-        /// The tools, by their own name or as UPSTREAM/NAME
+        /// The tools, by any name that means one of them
         tools: Vec<String>,
         /// Accept everything that differs
         #[arg(long)]
@@ -81,7 +84,7 @@ pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliErr
 
 fn list(context: &Context, catalogue: &Catalogue) -> Result<(), CliError> {
     if context.out.is_json() {
-        let named = |tool: &Arc<Entry>| json!({"shown_name": tool.shown_name, "item": tool.item});
+        let named = |tool: &Arc<Entry>| json!({"shown_name": tool.shown_name, "item": tool.item, "held_back": tool.quarantined()});
         return context.out.json(&catalogue.entries().iter().map(named).collect::<Vec<_>>());
     }
     let row = |tool: &Arc<Entry>| {
@@ -92,7 +95,19 @@ fn list(context: &Context, catalogue: &Catalogue) -> Result<(), CliError> {
         vec![tool.shown_name.clone(), tool.item.namespace.clone(), state.to_owned(), description]
     };
     let rows: Vec<Vec<String>> = catalogue.entries().iter().map(row).collect();
-    context.out.table(&["tool", "namespace", "mode", "description"], &rows)
+    context.out.table(&["tool", "namespace", "mode", "description"], &rows)?;
+    let Tally { usable, held, left_out } = catalogue.tally();
+    if held + left_out > 0 {
+        context.out.note(&format!("{usable} usable, {held} held back, {left_out} left out"));
+    }
+    let concerns: Vec<&Finding> = catalogue.concerns().collect();
+    for Finding { message, .. } in concerns.iter().take(CONCERNS_MAX) {
+        context.out.note(&one_line(message, 400));
+    }
+    if let Some(more) = concerns.len().checked_sub(CONCERNS_MAX).filter(|more| *more > 0) {
+        context.out.note(&format!("and {more} more; `toolgate doctor --json` has them all"));
+    }
+    Ok(())
 }
 
 /// The definition, what is known of it, and why it is held back if it is.

@@ -1,0 +1,136 @@
+//! What upstreams list, looked at without a gate: for people who ask about tools on a terminal.
+//! Nothing is served, recorded or accepted here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use catalog::drift::{Drift, items, review};
+use catalog::{Catalogue, Extras, Source};
+use gateway::{DriftRule, Refreshed};
+use model::{Fault, Finding, Generation, ItemKey, Pin, UpstreamName};
+use serde_json::Value;
+use upstream::Offer;
+
+use super::{Sources, check_refreshed, drift, naming, open_store, patience, sources};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::config::{Config, Transport};
+
+/// The tools of an upstream, and what it offers beside them.
+pub(crate) type Listed = (Vec<Value>, Extras);
+
+/// What every upstream lists now, untouched, and the catalogue of its tools.
+pub(crate) struct Seen {
+    pub listed: BTreeMap<UpstreamName, Listed>,
+    pub failures: Vec<(UpstreamName, Fault)>,
+    pub catalogue: Catalogue,
+}
+
+/// Asks every upstream, also those that list nothing at all.
+pub(crate) async fn look(config: &Config) -> Result<Seen, CliError> {
+    let sources = sources(config, None, config.profile(Transport::Stdio))?;
+    let lists = sources.upstreams.list_bare().await;
+    sources.upstreams.close().await;
+    let (listed, failures) = sorted_out(lists);
+    let each = listed.iter().map(|(name, listed)| source(&sources, name, listed.clone()));
+    let naming = naming(config).among(sources.upstreams.names().count());
+    let catalogue = Catalogue::build(Generation(1), each.collect(), naming);
+    Ok(Seen { listed, failures, catalogue })
+}
+
+/// The catalogue alone, as a gate would have it: what a gate would hold back for drift is held back.
+pub(crate) async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
+    let sources = sources(config, None, config.profile(Transport::Stdio))?;
+    let lists = sources.upstreams.list_within(patience(config)).await;
+    sources.upstreams.close().await;
+    let pins = pins(config).await?;
+    let (listed, failures) = sorted_out(lists);
+    let held = listed.iter().flat_map(|(name, listed)| drifted(config, name, listed, &pins));
+    let held = held.collect();
+    let offered = listed.into_iter().map(|(name, listed)| source(&sources, &name, listed));
+    let naming = naming(config).among(sources.upstreams.names().count());
+    let none = Catalogue::build(Generation(0), Vec::new(), naming);
+    let catalogue = none.rebuild_holding(Generation(1), offered.collect(), naming, held);
+    let tools = catalogue.entries().len();
+    check_refreshed(&Refreshed { generation: Generation(1), tools, failures })?;
+    Ok(catalogue)
+}
+
+/// The catalogue of one upstream's tools alone, with what a gate would hold back.
+pub(super) fn own_catalogue(
+    config: &Config,
+    sources: &Sources,
+    name: &UpstreamName,
+    offer: &Offer,
+    pins: &[Pin],
+) -> Catalogue {
+    let listed = listed_of(offer.clone());
+    let held = drifted(config, name, &listed, pins);
+    let naming = naming(config).among(1);
+    let none = Catalogue::build(Generation(0), Vec::new(), naming);
+    none.rebuild_holding(Generation(1), vec![source(sources, name, listed)], naming, held)
+}
+
+type Failures = Vec<(UpstreamName, Fault)>;
+
+fn sorted_out(
+    lists: BTreeMap<UpstreamName, Result<Offer, Fault>>,
+) -> (BTreeMap<UpstreamName, Listed>, Failures) {
+    let (mut listed, mut failures) = (BTreeMap::new(), Vec::new());
+    for (name, list) in lists {
+        match list {
+            Ok(offer) => drop(listed.insert(name, listed_of(offer))),
+            Err(fault) => failures.push((name, fault)),
+        }
+    }
+    (listed, failures)
+}
+
+fn listed_of(offer: Offer) -> Listed {
+    let Offer { tools, resources, templates, prompts, capabilities, .. } = offer;
+    (tools, Extras { resources, templates, prompts, capabilities, instructions: None })
+}
+
+fn source(sources: &Sources, name: &UpstreamName, (definitions, extras): Listed) -> Source {
+    let member = sources.upstreams.member(name);
+    Source {
+        protocol: member.map_or("custom", |member| member.connector.protocol()),
+        namespace: sources.namespaces.get(name).cloned(),
+        manifest: sources.manifests.get(name).map(Arc::clone),
+        upstream: name.clone(),
+        definitions,
+        extras,
+    }
+}
+
+/// What was accepted, if a gate has ever run here.
+pub(super) async fn pins(config: &Config) -> Result<Vec<Pin>, CliError> {
+    let data = Context::data_folder(config)?;
+    if config.store.is_none() && !data.join("toolgate.db").exists() {
+        return Ok(Vec::new());
+    }
+    let store = open_store(config, &data).await?;
+    let pins = store.pins().await;
+    store.close().await;
+    Ok(pins?)
+}
+
+fn drifted(
+    config: &Config,
+    name: &UpstreamName,
+    (tools, extras): &Listed,
+    pins: &[Pin],
+) -> BTreeMap<ItemKey, Finding> {
+    if drift(config, config.profile(Transport::Stdio)).of(name) != DriftRule::Hold {
+        return BTreeMap::new();
+    }
+    let own: Vec<Pin> = pins.iter().filter(|pin| pin.upstream == *name).cloned().collect();
+    let drifts = review(name, &own, &items(tools, extras)).drifts.into_iter();
+    let changed = drifts.filter(|(_, drift)| *drift != Drift::Removed);
+    changed
+        .map(|((kind, tool), drift)| {
+            let finding = drift.finding(&tool);
+            (ItemKey { upstream: name.clone(), name: tool, kind }, finding)
+        })
+        .collect()
+}
