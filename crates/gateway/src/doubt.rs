@@ -148,7 +148,9 @@ impl Gateway {
             return Ok(());
         };
         let (differ, _) = member.breaker.guard(Box::pin(self.ask_again(name))).await?;
-        differ.into_iter().for_each(|what| self.tell(Change::List(what)));
+        for what in differ {
+            self.tell(Change::List(what));
+        }
         Ok(())
     }
 }

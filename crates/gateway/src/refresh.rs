@@ -278,7 +278,9 @@ impl Gateway {
         for name in self.holding(drifted) {
             match self.refresh_one(&name).await {
                 Ok((differ, _)) => {
-                    differ.into_iter().for_each(|what| self.tell(Change::List(what)))
+                    for what in differ {
+                        self.tell(Change::List(what));
+                    }
                 }
                 Err(fault) => {
                     tracing::warn!(upstream.name = name.as_str(), %fault, "its list was not had");

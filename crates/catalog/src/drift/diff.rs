@@ -154,9 +154,9 @@ fn in_schema(key: &str) -> Realm {
         "required" => Realm::Set(Limits::Narrow),
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
         | "minLength" | "maxLength" | "minItems" | "maxItems" | "uniqueItems" | "minContains"
-        | "maxContains" | "minProperties" | "maxProperties" => Realm::Other(Grade::Possible),
-        "default" | "format" | "deprecated" | "readOnly" | "writeOnly" | "contentMediaType"
-        | "contentEncoding" | "$schema" | "$id" => Realm::Other(Grade::Possible),
+        | "maxContains" | "minProperties" | "maxProperties" | "default" | "format"
+        | "deprecated" | "readOnly" | "writeOnly" | "contentMediaType" | "contentEncoding"
+        | "$schema" | "$id" => Realm::Other(Grade::Possible),
         _ => Realm::Other(Grade::Contract),
     }
 }

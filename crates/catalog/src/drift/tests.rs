@@ -80,6 +80,7 @@ fn a_change_is_graded_by_what_it_means() {
 /// Lists in which order means nothing are compared as sets, and graded by whom they bind.
 #[test]
 fn members_that_come_and_go_are_graded_by_whom_they_bind() {
+    use Grade::{Contract, Order, Possible};
     let check = |schema: &str, keyword: &str, after: Value, expected: &[(&str, Grade)]| {
         let list = |values: Value| json!({"name": "t", schema: {keyword: values}});
         let before = list(json!(["m", "n", "o"]));
@@ -95,7 +96,6 @@ fn members_that_come_and_go_are_graded_by_whom_they_bind() {
             .collect();
         assert_eq!(got, expected, "{schema} {keyword}");
     };
-    use Grade::{Contract, Order, Possible};
     for keyword in ["required", "enum", "type"] {
         check("inputSchema", keyword, json!(["o", "m", "n"]), &[("", Order)]);
         check("inputSchema", keyword, json!(["m", "n", "o", "m"]), &[("", Order)]);

@@ -79,7 +79,9 @@ async fn look(context: &Context, config: &Config) -> Result<Seen, CliError> {
         return Err(CliError::new(Exit::Unavailable, failures.join("; "))
             .hint("`toolgate doctor` shows what each upstream says"));
     }
-    failures.iter().for_each(|why| context.out.note(&format!("{why}; it was not compared")));
+    for why in &failures {
+        context.out.note(&format!("{why}; it was not compared"));
+    }
     Ok(seen)
 }
 

@@ -46,7 +46,7 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<(), CliError> {
     }
     let kept = read(&path)?;
     let merged = file(args.client, kept, entry)
-        .ok_or_else(|| unfit(&path, format!("its `{}` is no JSON object", args.client.key())))?;
+        .ok_or_else(|| unfit(&path, &format!("its `{}` is no JSON object", args.client.key())))?;
     let text = serde_json::to_string_pretty(&merged)
         .map_err(|error| CliError::new(Exit::Failure, error.to_string()))?;
     if let Some(folder) = path.parent() {
@@ -129,12 +129,12 @@ fn read(path: &Path) -> Result<Map<String, Value>, CliError> {
     };
     match serde_json::from_str(&text) {
         Ok(Value::Object(kept)) => Ok(kept),
-        Ok(_) => Err(unfit(path, "it is no JSON object".to_owned())),
-        Err(error) => Err(unfit(path, error.to_string())),
+        Ok(_) => Err(unfit(path, "it is no JSON object")),
+        Err(error) => Err(unfit(path, &error.to_string())),
     }
 }
 
-fn unfit(path: &Path, why: String) -> CliError {
+fn unfit(path: &Path, why: &str) -> CliError {
     CliError::new(Exit::Config, format!("`{}` is left alone: {why}", path.display()))
         .hint("add the entry by hand; without --write it is printed")
 }

@@ -123,8 +123,9 @@ fn window(text: &[char], head: usize, tail: usize) -> String {
     window.extend(text.iter().skip(from).take(shown));
     let left = until - from - shown;
     if left > 0 {
-        window.push_str(&format!("… ({left} more characters, with --json)"));
-    } else if until < text.len() {
+        return format!("{window}… ({left} more characters, with --json)");
+    }
+    if until < text.len() {
         window.push('…');
     }
     window
