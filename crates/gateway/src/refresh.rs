@@ -162,6 +162,7 @@ impl Gateway {
             if let (Some(member), Some(speaks)) = (self.upstreams.member(&name), &offer.speaks) {
                 member.connector.recall(speaks);
             }
+            self.doubts.raise(&name);
             self.doubts.shown_unasked(&name, true);
             known.offers.insert(name, Heard { offer: Remembered::new(offer), stale: true });
         }
