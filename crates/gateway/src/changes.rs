@@ -110,6 +110,7 @@ impl Gateway {
             (Some((_, count)), false) if *count > 1 => *count -= 1,
             (None, true) => {
                 let permit = self.read_permit(caller, uri)?;
+                self.tells_of_changes(&permit.key().upstream)?;
                 self.upstreams.follow(&permit, true).await?;
                 followed.insert(uri.to_owned(), (permit, 1));
             }
@@ -123,6 +124,23 @@ impl Gateway {
             (None, false) => {}
         }
         Ok(())
+    }
+
+    /// An upstream is asked for news only if it says that it has them, and its manifest does not say
+    /// otherwise.
+    fn tells_of_changes(&self, upstream: &UpstreamName) -> Result<(), Fault> {
+        let subscribe = |features: &Map<String, Value>| {
+            features.get("resources").and_then(|resources| resources.get("subscribe")?.as_bool())
+        };
+        let catalogue = self.catalogue();
+        let stand = catalogue.shelf().upstreams().get(upstream);
+        let said = stand.and_then(|stand| subscribe(&stand.capabilities)) == Some(true);
+        let declared = self.manifest(upstream).and_then(|it| subscribe(&it.server_features));
+        if said && declared != Some(false) {
+            return Ok(());
+        }
+        let message = format!("`{upstream}` does not tell of changes to its resources");
+        Err(Fault::new(Code::MethodNotFound, message))
     }
 
     /// Asks upstreams for log messages down to this level. What is not wanted by a client is left

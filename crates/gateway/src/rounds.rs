@@ -95,7 +95,7 @@ impl Gateway {
                 questions::answered(manifest, open, method, &params, said.take());
             *said = given.map_err(|why| {
                 let message = format!("the answer to `{key}` is not passed on: {why}");
-                Fault::new(Code::ArgsInvalid, message).at(key)
+                Fault::new(Code::AnswerInvalid, message).at(key)
             })?;
             noted.push(finding);
         }
@@ -178,7 +178,13 @@ pub(crate) async fn answered(
     let told = gateway.fit(upstream, &asked, Some(&mut given))?;
     let mut request = request.clone();
     request.params.shift_remove(STATE);
-    request.params.insert(ANSWERS.to_owned(), if given.is_object() { given } else { json!({}) });
+    let given = given.as_object().cloned().unwrap_or_default();
+    if given.is_empty() && !matches!(request.method, Method::Task(_)) {
+        // Whoever answers nothing that was asked is asked again.
+        request.params.shift_remove(ANSWERS);
+    } else {
+        request.params.insert(ANSWERS.to_owned(), given.into());
+    }
     Ok(Some((request, told)))
 }
 

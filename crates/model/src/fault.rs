@@ -110,6 +110,8 @@ codes! {
     TaskNotFound        "TASK_NOT_FOUND"       Caller    Protocol      false  Replan;
     /// The call waits for its client at another gate, or waited at one that is gone.
     RoundLost           "ROUND_LOST"           Caller    Protocol      false  Replan;
+    /// What a client answered does not fit what it was asked: a matter of the client, not of a model.
+    AnswerInvalid       "ANSWER_INVALID"       Caller    Protocol      false  FixArgs;
     /// The name in `tools/call` is not in the catalogue: a protocol fault, not a tool error.
     ToolNotFound        "TOOL_NOT_FOUND"       Caller    Protocol      false  Replan;
     CapabilityDenied    "CAPABILITY_DENIED"    Operator  Capability    false  Escalate;

@@ -118,6 +118,7 @@ fn in_protocol_channel(code: Code) -> bool {
     matches!(
         code,
         Code::ToolNotFound
+            | Code::AnswerInvalid
             | Code::Protocol
             | Code::ShuttingDown
             | Code::Cancelled

@@ -35,6 +35,8 @@ pub struct Seen {
     pub call_id: CallId,
     pub tool: String,
     pub args: Value,
+    /// What else came with the request.
+    pub params: serde_json::Map<String, Value>,
     pub effect: Effect,
     pub approval_id: Option<ApprovalId>,
     pub traceparent: Option<String>,
@@ -149,6 +151,7 @@ impl Connector for Recorder {
             call_id: permit.call_id().clone(),
             tool: permit.tool().to_owned(),
             args: permit.arguments().clone(),
+            params: permit.params().clone(),
             effect: permit.effect(),
             approval_id: permit.approval_id().cloned(),
             traceparent: errand.traceparent.clone(),

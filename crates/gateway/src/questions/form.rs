@@ -116,10 +116,13 @@ fn address(url: &str, hosts: &[String], redactor: &Redactor) -> Result<(), Strin
 
 /// What a person filled in must fit the form; what they did not fill in does not go back.
 pub(super) fn answered(params: &Map<String, Value>, said: Value) -> Result<Value, String> {
-    let accepted = said.get("action").is_some_and(|action| action == "accept");
-    if !accepted || super::is_visit(params) {
-        let action = said.get("action").cloned();
-        return Ok(action.map_or_else(|| json!({}), |action| json!({"action": action})));
+    let Some(action @ ("accept" | "decline" | "cancel")) =
+        said.get("action").and_then(Value::as_str)
+    else {
+        return Err("its `action` is none of `accept`, `decline` and `cancel`".to_owned());
+    };
+    if action != "accept" || super::is_visit(params) {
+        return Ok(json!({"action": action}));
     }
     let Some(schema) = params.get("requestedSchema") else { return Ok(said) };
     let schema = catalog::schema::Schema::compile(schema).map_err(|error| error.to_string())?;
@@ -140,6 +143,26 @@ mod tests {
 
     fn form(fields: &Value) -> Value {
         json!({"message": "?", "requestedSchema": {"type": "object", "properties": fields}})
+    }
+
+    #[test]
+    fn an_answer_says_yes_no_or_never_mind() {
+        let plain = form(&json!({"name": {"type": "string"}}));
+        let check = |said: Value, expected: Option<Value>| {
+            assert_eq!(answered(plain.as_object().unwrap(), said).ok(), expected);
+        };
+        let yes = || json!({"action": "accept", "content": {"name": "Ann"}});
+        check(yes(), Some(yes()));
+        check(
+            json!({"action": "decline", "content": {"name": "Ann"}}),
+            Some(json!({"action": "decline"})),
+        );
+        check(json!({"action": "cancel"}), Some(json!({"action": "cancel"})));
+        check(json!({"action": "accept", "content": {"name": 7}}), None);
+        check(json!({"action": "perhaps"}), None);
+        check(json!({}), None);
+        check(json!(12345), None);
+        check(Value::Null, None);
     }
 
     /// CO-29: off unless declared.

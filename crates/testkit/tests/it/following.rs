@@ -43,9 +43,13 @@ done
 "#;
 
 async fn world(revision: Revision, seen: &Path) -> World {
-    let args = ["-c", SERVER, "sh", &seen.display().to_string()].map(str::to_owned).to_vec();
+    start(TestGateway::new(), SERVER, revision, seen).await
+}
+
+async fn start(gate: TestGateway, server: &str, revision: Revision, seen: &Path) -> World {
+    let args = ["-c", server, "sh", &seen.display().to_string()].map(str::to_owned).to_vec();
     let stdio = Stdio::new(Config { args, age: Age::Pinned(revision), ..Config::new("sh") });
-    let gate = TestGateway::new().upstream("it", stdio);
+    let gate = gate.upstream("it", stdio);
     let world = gate.settings(|settings| settings.mode = Mode::Native).start().await;
     assert!(world.refreshed.failures.is_empty(), "{:?}", world.refreshed.failures);
     let watching = Arc::clone(&world.gateway);
@@ -110,6 +114,40 @@ async fn nothing_is_followed_for_a_client_that_has_gone() {
     })
     .await;
     world.gateway.close(Duration::from_secs(1)).await;
+}
+
+/// CO-66: neither one that says it has no news of resources, nor one whose manifest says so.
+#[tokio::test]
+async fn who_tells_of_no_changes_is_not_asked_for_them() {
+    let mute = SERVER.replace(r#"{"subscribe":true}"#, "{}");
+    let declares = |subscribe: bool| {
+        json!({
+            "adapter_id": "it", "name": "it", "owner_role": "ops", "protocol": "mcp",
+            "capabilities": [], "server_capabilities": {"resources": {"subscribe": subscribe}},
+        })
+    };
+    let check = async |server: &str, declared: Option<bool>, follows: bool| {
+        for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+            let home = tempfile::tempdir().unwrap();
+            let seen = home.path().join("seen");
+            let gate = TestGateway::new();
+            let gate = match declared {
+                Some(declared) => gate.manifest("it", declares(declared)),
+                None => gate,
+            };
+            let world = start(gate, server, revision, &seen).await;
+            let followed = world.gateway.follow(&World::ann(), "test://a", true).await;
+            assert_eq!(followed.is_ok(), follows, "{revision:?} {declared:?} {followed:?}");
+            let asks = |line: &Value| line.to_string().contains("test://a\"");
+            assert!(follows || !noted(&seen).iter().any(asks), "{:?}", noted(&seen));
+            world.gateway.close(Duration::from_secs(1)).await;
+        }
+    };
+    check(SERVER, None, true).await;
+    check(SERVER, Some(true), true).await;
+    check(SERVER, Some(false), false).await;
+    check(&mute, None, false).await;
+    check(&mute, Some(true), false).await;
 }
 
 /// Whoever follows and leaves again and again must not fill the line with wishes of old.

@@ -231,7 +231,7 @@ async fn what_a_task_is_told_must_fit_what_it_asked() {
         (code(&done), worker.heard.all().pop().unwrap_or_default().shift_remove("inputResponses"))
     };
     let (refused, heard) = tell(json!({"form": {"action": "accept", "content": {"n": "x"}}})).await;
-    assert_eq!((refused, heard), (Some(Code::ArgsInvalid), None));
+    assert_eq!((refused, heard), (Some(Code::AnswerInvalid), None));
     let filled = json!({"action": "accept", "content": {"n": 1}});
     let went = json!({"action": "accept", "content": {"token": "t"}});
     let (passed, heard) = tell(json!({"form": filled, "visit": went, "unasked": {"a": 1}})).await;

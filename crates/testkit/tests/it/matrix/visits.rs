@@ -190,6 +190,41 @@ async fn an_answer_in_a_round_must_fit_its_form() {
     check(json!({"n": "one"}), false).await;
 }
 
+/// A server that keeps no state is told answers to what it asked, and nothing where it asked nothing:
+/// then it asks again, in place of taking silence for an answer.
+#[tokio::test]
+async fn answers_to_nothing_that_was_asked_go_nowhere() {
+    let form = json!({"message": "?", "requestedSchema":
+        {"type": "object", "properties": {"n": {"type": "integer"}}}});
+    let interim = json!({
+        "resultType": "input_required",
+        "inputRequests": {"q": {"method": "elicitation/create", "params": form}},
+    });
+    let answer = model::Answer::read(interim).unwrap();
+    let recorder = toolgate_testkit::Recorder::one("ask", toolgate_testkit::Script::Answer(answer));
+    let gate = TestGateway::new().upstream("it", recorder.clone());
+    let world = gate.settings(|settings| settings.mode = Mode::Native).start().await;
+    let mut client = Client::connect_able(&world, NEW, json!({"elicitation": {}})).await;
+    let mut check = async |said: Value, told: Option<Value>, code: Option<i64>| {
+        let before = recorder.count();
+        let call = json!({"name": "ask", "arguments": {}, "inputResponses": said});
+        let answer = client.once("tools/call", call).await;
+        assert_eq!(answer["error"]["code"].as_i64(), code, "{answer}");
+        assert_eq!(recorder.count() > before, code.is_none(), "{answer}");
+        if code.is_none() {
+            let sent = recorder.calls().pop().unwrap();
+            assert_eq!(sent.params.get("inputResponses").cloned(), told);
+        }
+    };
+    let fits = || json!({"q": {"action": "accept", "content": {"n": 1}}});
+    check(fits(), None, None).await;
+    check(fits(), Some(fits()), None).await;
+    check(json!({"q": 12345}), None, Some(-32602)).await;
+    check(json!({"q": {"action": "perhaps"}}), None, Some(-32602)).await;
+    check(json!({"other": {"action": "accept"}}), None, None).await;
+    check(Value::Null, None, None).await;
+}
+
 /// A10: a refusal is no way around the rules of addresses.
 #[tokio::test]
 async fn an_address_in_a_refusal_is_judged_like_a_question() {
