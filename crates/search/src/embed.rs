@@ -11,8 +11,6 @@ pub(crate) struct Vectors {
     dims: usize,
     cells: Vec<i8>,
     scales: Vec<f32>,
-    /// The length of each behind its head.
-    rests: Vec<f32>,
 }
 
 /// A query's vector, finer than a document's.
@@ -20,33 +18,22 @@ pub(crate) struct Vectors {
 pub(crate) struct Needle {
     cells: Vec<i16>,
     scale: f32,
-    /// The length behind the head.
-    rest: f32,
 }
-
-/// One cell in so many belongs to the head, which is looked at first.
-const HEAD_SHARE: usize = 4;
 
 impl Vectors {
     pub(crate) fn new(dims: usize, count: usize) -> Self {
         let cells = Vec::with_capacity(dims * count);
-        let (scales, rests) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        Self { dims, cells, scales, rests }
+        Self { dims, cells, scales: Vec::with_capacity(count) }
     }
 
     pub(crate) fn push(&mut self, vector: &[f32]) {
         let (cells, scale) = quantise(vector);
-        self.rests.push(rest(&cells, scale));
         self.cells.extend(cells);
         self.scales.push(scale);
     }
 
     pub(crate) fn dims(&self) -> usize {
         self.dims
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.scales.len()
     }
 
     /// Each document's cells with what one is worth, in order.
@@ -57,23 +44,6 @@ impl Vectors {
     /// The cosine of one document with the query.
     pub(crate) fn cosine(&self, doc: usize, needle: &Needle) -> f32 {
         self.get(doc).map_or(0.0, |row| needle.cosine(row))
-    }
-
-    /// The same, or nothing where its head shows that it is less.
-    pub(crate) fn cosine_from(&self, doc: usize, needle: &Needle, least: f32) -> Option<f32> {
-        /// More than rounding makes of sums of squares.
-        const ROUNDING: f32 = 1e-3;
-        let ((cells, scale), rest) = self.get(doc).zip(self.rests.get(doc))?;
-        let head = cells.len() / HEAD_SHARE;
-        let (front, back) = cells.split_at_checked(head)?;
-        let (needle_front, needle_back) = needle.cells.split_at_checked(head)?;
-        let begun = sum(front, needle_front);
-        // No two directions agree better than the same ones.
-        let most = real(begun) * scale * needle.scale + rest * needle.rest + ROUNDING;
-        if most < least {
-            return None;
-        }
-        Some(real(begun.wrapping_add(sum(back, needle_back))) * scale * needle.scale)
     }
 
     /// The cosine of one of these with one of others.
@@ -96,13 +66,12 @@ impl Needle {
     pub(crate) fn new(vector: &[f32]) -> Self {
         let largest = largest(vector);
         if largest <= 0.0 {
-            return Self { cells: vec![0; vector.len()], ..Self::default() };
+            return Self { cells: vec![0; vector.len()], scale: 0.0 };
         }
         let steps = steps(vector.len());
         #[expect(clippy::cast_possible_truncation, reason = "scaled to fit")]
-        let cells: Vec<i16> = vector.iter().map(|x| (x / largest * steps).round() as i16).collect();
-        let (scale, rest) = (largest / steps, rest(&cells, largest / steps));
-        Self { cells, scale, rest }
+        let cells = vector.iter().map(|x| (x / largest * steps).round() as i16).collect();
+        Self { cells, scale: largest / steps }
     }
 
     pub(crate) fn cosine(&self, (cells, scale): (&[i8], f32)) -> f32 {
@@ -153,31 +122,17 @@ fn largest(vector: &[f32]) -> f32 {
     vector.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()))
 }
 
-/// How long a vector is behind its head.
-fn rest<T: Copy + Into<f32>>(cells: &[T], scale: f32) -> f32 {
-    let rest = cells.iter().skip(cells.len() / HEAD_SHARE).map(|cell| -> f32 { (*cell).into() });
-    rest.fold(0.0, |total, cell| total + cell * cell).sqrt() * scale
-}
-
-fn dot(cells: &[i8], needle: &[i16]) -> f32 {
-    real(sum(cells, needle))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a float's rounding is the same everywhere")]
-fn real(sum: i32) -> f32 {
-    sum as f32
-}
-
 /// In runs of one known length, which the compiler turns into a few wide instructions each; of the
 /// lengths that were measured this one came out best.
-fn sum(cells: &[i8], needle: &[i16]) -> i32 {
+#[expect(clippy::cast_precision_loss, reason = "a float's rounding is the same everywhere")]
+fn dot(cells: &[i8], needle: &[i16]) -> f32 {
     let ((a, a_rest), (b, b_rest)) = (cells.as_chunks::<32>(), needle.as_chunks::<32>());
     let mut sum = 0_i32;
     for (a, b) in a.iter().zip(b) {
         sum = sum.wrapping_add(products(a, b));
     }
     // INVARIANT: `steps` keeps the sum within 32 bits.
-    sum.wrapping_add(products(a_rest, b_rest))
+    sum.wrapping_add(products(a_rest, b_rest)) as f32
 }
 
 #[inline]
@@ -202,22 +157,6 @@ mod tests {
             #[expect(clippy::cast_precision_loss, reason = "the dot product rounds the same way")]
             let sum = sum as f32;
             prop_assert_eq!(dot(&a, &b).to_bits(), sum.to_bits());
-        }
-
-        #[test]
-        fn a_cosine_is_given_up_only_below_what_is_asked(
-            one in prop::collection::vec(-1.0_f32..1.0, 16),
-            other in prop::collection::vec(-1.0_f32..1.0, 16),
-            least in -1.0_f32..1.0,
-        ) {
-            let (one, needle) = (unit(one), Needle::new(&unit(other)));
-            let mut vectors = Vectors::new(one.len(), 1);
-            vectors.push(&one);
-            let whole = vectors.cosine(0, &needle);
-            match vectors.cosine_from(0, &needle, least) {
-                Some(cosine) => prop_assert_eq!(cosine.to_bits(), whole.to_bits()),
-                None => prop_assert!(whole < least),
-            }
         }
     }
 }

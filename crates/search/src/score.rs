@@ -4,8 +4,6 @@
 mod best;
 mod earned;
 
-use std::ops::Range;
-
 use crate::doc::Field;
 use crate::embed::{Needle, embed};
 use crate::index::{Index, find};
@@ -24,8 +22,8 @@ use earned::{Earned, by_words};
 pub(crate) struct Scores {
     earned: Earned,
     meaning: Meaning,
-    /// Documents that were named, in their order, and what that gives them.
-    named: Vec<(u32, f32)>,
+    /// One place a document, or none where nothing was named.
+    named: Vec<f32>,
     /// Likeness below which a document without any common word is no hit.
     least: f32,
     /// How much words count against meaning.
@@ -84,17 +82,13 @@ impl Scores {
             self.offer(*doc, self.meaning(index, *doc), &mut early);
         }
         let mut best = Best::above(early.bar(), count);
-        for (doc, _) in self.named.iter().filter(|(doc, _)| sight.sees(*doc)) {
-            self.offer(*doc, self.meaning(index, *doc), &mut best);
-        }
         match &self.meaning {
             Meaning::Given(given) => {
-                self.scan(0..given.len(), |own, _| given.get(own).copied(), sight, &mut best);
+                self.scan(0, given.iter(), |meaning| *meaning, sight, &mut best);
             }
             Meaning::Needle(needle) => {
                 for (first, vectors) in index.vectors() {
-                    let meaning = |own, least| vectors.cosine_from(own, needle, least);
-                    self.scan(first..first + vectors.len(), meaning, sight, &mut best);
+                    self.scan(first, vectors.rows(), |row| needle.cosine(row), sight, &mut best);
                 }
             }
         }
@@ -114,43 +108,34 @@ impl Scores {
     }
 
     pub(crate) fn named(&self, doc: u32) -> f32 {
-        let found = self.named.binary_search_by_key(&doc, |(named, _)| *named);
-        found.ok().and_then(|at| self.named.get(at)).map_or(0.0, |(_, lift)| *lift)
+        read(&self.named, at(doc))
     }
 
-    /// Offers what can be among the best of neighbouring documents that nobody named. `meaning` knows
-    /// them by their place in the range, and may keep silent about less than it is asked for.
-    fn scan(
+    /// Offers what can be among the best of rows that belong to neighbouring documents.
+    fn scan<R>(
         &self,
-        docs: Range<usize>,
-        meaning: impl Fn(usize, f32) -> Option<f32>,
+        first: usize,
+        rows: impl Iterator<Item = R>,
+        meaning: impl Fn(R) -> f32,
         sight: &Sight<'_>,
         best: &mut Best,
     ) {
-        /// Documents that are passed over together.
-        const BLOCK: usize = 16;
-        let earned = self.earned.all.get(docs.clone()).unwrap_or_default();
-        let seen = sight.all().get(docs.clone()).unwrap_or_default();
-        let per_earned = self.lean / self.earned.whole;
+        let earned = self.earned.all.iter().zip(sight.all()).enumerate().skip(first);
         let mut needed = self.needed(best.bar());
-        let blocks = earned.chunks(BLOCK).zip(seen.chunks(BLOCK));
-        for ((earned, seen), start) in blocks.zip((0..).step_by(BLOCK)) {
-            let most =
-                earned.iter().fold(0.0_f32, |most, one| if *one > most { *one } else { most });
-            if per_earned * most + MEANING_MAX < needed {
+        let per_earned = self.lean / self.earned.whole;
+        for ((doc, (earned, seen)), row) in earned.zip(rows) {
+            let is_named = read(&self.named, doc) > 0.0;
+            let words = per_earned * earned;
+            if !seen || (!is_named && words + MEANING_MAX < needed) {
                 continue;
             }
-            for ((earned, seen), own) in earned.iter().zip(seen).zip(start..) {
-                let least = needed - per_earned * earned;
-                if !seen || MEANING_MAX < least {
-                    continue;
-                }
-                let Some(meaning) = meaning(own, least) else { continue };
-                let Ok(doc) = u32::try_from(docs.start + own) else { return };
-                let is_less = meaning.max(0.0) < least;
-                if !is_less && self.named(doc) <= 0.0 && self.offer(doc, meaning, best) {
-                    needed = self.needed(best.bar());
-                }
+            let meaning = meaning(row);
+            if !is_named && words + meaning.max(0.0) < needed {
+                continue;
+            }
+            let Ok(doc) = u32::try_from(doc) else { return };
+            if self.offer(doc, meaning, best) {
+                needed = self.needed(best.bar());
             }
         }
     }
@@ -226,7 +211,7 @@ fn needle(index: &Index, reading: &Reading) -> Needle {
     Needle::new(&embed(index.table(), texts))
 }
 
-fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<(u32, f32)> {
+fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<f32> {
     let within =
         reading.identifiers.iter().map(|name| (index.names().squashed(name), NAMED_WITHIN));
     let spaces = reading.places.iter().map(|said| (index.names().place(said), NAMESPACE_SAID));
@@ -234,17 +219,17 @@ fn by_name(index: &Index, query: &str, reading: &Reading) -> Vec<(u32, f32)> {
         (index.names().written(query), NAMED_AS_WRITTEN),
         (index.names().squashed(query), NAMED_SQUASHED),
     ];
-    let said = whole.into_iter().chain(within).chain(spaces);
-    let mut lifts: Vec<(u32, f32)> =
-        said.flat_map(|(docs, by)| docs.iter().map(move |doc| (*doc, by))).collect();
-    lifts.sort_by_key(|(doc, _)| *doc);
-    lifts.dedup_by(|later, kept| {
-        let is_same = later.0 == kept.0;
-        if is_same {
-            kept.1 += later.1;
+    let mut lifts = Vec::new();
+    for (docs, by) in whole.into_iter().chain(within).chain(spaces) {
+        if !docs.is_empty() {
+            lifts.resize(index.len(), 0.0);
         }
-        is_same
-    });
+        for doc in docs.iter().filter_map(|doc| usize::try_from(*doc).ok()) {
+            if let Some(lift) = lifts.get_mut(doc) {
+                *lift += by;
+            }
+        }
+    }
     lifts
 }
 
