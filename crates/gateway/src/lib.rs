@@ -15,6 +15,7 @@ pub mod listing;
 pub mod meaning;
 mod memory;
 pub mod news;
+mod offers;
 pub mod pace;
 mod pins;
 mod questions;

@@ -144,7 +144,7 @@ fn a_name_that_would_fill_a_card_is_shown_cut() {
     }
 }
 
-/// CW-41 to CW-50: a card is words, never an address, wherever a server wrote one.
+/// gateway-spec §4: a card is words, never an address, wherever a server wrote one.
 #[test]
 fn no_card_holds_an_address() {
     let check = |description: &str, expected: &str| {
