@@ -1,9 +1,11 @@
 //! Messages on a pipe: one JSON text a line, of bounded length.
 
+use crate::pieces::Pieces;
+
 /// Cuts a byte stream into lines, however the bytes arrive.
 #[derive(Debug)]
 pub struct Lines {
-    buffer: Vec<u8>,
+    buffer: Pieces,
     bytes_max: usize,
     /// Inside a line that is already too long: drop until its end.
     skipping: bool,
@@ -18,7 +20,7 @@ pub enum Line {
 
 impl Lines {
     pub fn new(bytes_max: usize) -> Self {
-        Self { buffer: Vec::new(), bytes_max, skipping: false }
+        Self { buffer: Pieces::default(), bytes_max, skipping: false }
     }
 
     /// Takes what was read and returns the lines it completes. Blank lines are dropped.
@@ -49,19 +51,19 @@ impl Lines {
             return;
         }
         if self.buffer.len() + bytes.len() > self.bytes_max {
-            self.buffer = Vec::new();
+            self.buffer = Pieces::default();
             self.skipping = true;
             lines.push(Line::TooLong);
             return;
         }
-        self.buffer.extend_from_slice(bytes);
+        self.buffer.push(bytes);
     }
 
     fn finish(&mut self, lines: &mut Vec<Line>) {
         if std::mem::take(&mut self.skipping) {
             return;
         }
-        let mut line = std::mem::take(&mut self.buffer);
+        let mut line = self.buffer.take();
         if line.last() == Some(&b'\r') {
             line.pop();
         }

@@ -10,6 +10,7 @@ pub mod frame;
 pub mod headers;
 pub mod jsonrpc;
 pub mod peer;
+pub mod pieces;
 pub mod revision;
 pub mod sse;
 pub mod strict;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::pieces::Pieces;
+
 /// A comment that keeps an idle connection open and means nothing.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
@@ -29,7 +31,7 @@ pub fn write(name: &str, data: &[u8]) -> Vec<u8> {
 /// Lines that are JSON themselves are events, too: some servers send those in place of events.
 #[derive(Debug)]
 pub struct Events {
-    line: Vec<u8>,
+    line: Pieces,
     event: Event,
     has_data: bool,
     bytes_max: usize,
@@ -45,7 +47,7 @@ pub struct EventTooLarge;
 impl Events {
     pub fn new(bytes_max: usize) -> Self {
         Self {
-            line: Vec::new(),
+            line: Pieces::default(),
             event: Event::default(),
             has_data: false,
             bytes_max,
@@ -66,7 +68,7 @@ impl Events {
 
     /// What is left when the stream has ended: a line of JSON without its end.
     pub fn finish(&mut self) -> Option<Event> {
-        let line = std::mem::take(&mut self.line);
+        let line = self.line.take();
         bare(String::from_utf8_lossy(&line).trim())
     }
 
@@ -77,9 +79,9 @@ impl Events {
             if self.line.len() + self.event.data.len() + piece.len() > self.bytes_max {
                 return Err(EventTooLarge);
             }
-            self.line.extend_from_slice(piece);
+            self.line.push(piece);
             if piece.ends_with(b"\n") {
-                let line = std::mem::take(&mut self.line);
+                let line = self.line.take();
                 events.extend(
                     self.take(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n'])),
                 );

@@ -200,10 +200,10 @@ async fn at_call(stream: &mut Stream, fault: &str, message: &Value) -> std::io::
             stream.write_all(text.as_bytes()).await?;
         }
         "gzip bomb" => {
-            let body = bomb::gzip();
+            let body = &*bomb::GZIP;
             let rest = format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", body.len());
             stream.write_all(head(JSON, &rest).as_bytes()).await?;
-            stream.write_all(&body).await?;
+            stream.write_all(body).await?;
         }
         "endless stream" => {
             let head = head("text/event-stream", "Connection: close\r\n");

@@ -7,12 +7,13 @@ use auth::Credentials;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use model::{Code, Fault};
+use protocol::pieces::Pieces;
 
 use crate::egress::{Egress, Refused, Resolver};
 use crate::limits;
@@ -46,6 +47,7 @@ pub(crate) fn client_through(egress: &Egress) -> Result<HttpClient, Fault> {
         .wrap_connector(tcp);
     let pool = Client::builder(TokioExecutor::new())
         .pool_max_idle_per_host(limits::IDLE_CONNECTIONS)
+        .http1_max_buf_size(limits::READ_BYTES)
         .build(https);
     Ok(HttpClient { pool, egress: egress.clone() })
 }
@@ -120,7 +122,7 @@ fn denied(refused: &Refused) -> Fault {
 
 /// Reads a whole body, up to the bound on messages.
 pub(crate) async fn read_body(mut body: Incoming) -> Result<Vec<u8>, Fault> {
-    let mut bytes = Vec::with_capacity(body_size_hint(&body));
+    let mut bytes = Pieces::default();
     while let Some(chunk) = next_chunk(&mut body).await? {
         if bytes.len() + chunk.len() > limits::MESSAGE_BYTES_MAX {
             return Err(Fault::new(
@@ -128,9 +130,9 @@ pub(crate) async fn read_body(mut body: Incoming) -> Result<Vec<u8>, Fault> {
                 "the upstream's answer is over the size limit",
             ));
         }
-        bytes.extend_from_slice(&chunk);
+        bytes.push(&chunk);
     }
-    Ok(bytes)
+    Ok(bytes.take())
 }
 
 /// The next piece of a body; none at its end.
@@ -152,11 +154,6 @@ pub(crate) async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, Fau
             }
         }
     }
-}
-
-fn body_size_hint(body: &Incoming) -> usize {
-    let exact = body.size_hint().exact().unwrap_or_default();
-    usize::try_from(exact).unwrap_or_default().min(limits::MESSAGE_BYTES_MAX)
 }
 
 #[cfg(test)]

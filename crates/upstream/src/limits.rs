@@ -31,6 +31,8 @@ pub const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 pub const EMBEDDING_TEXTS_MAX: usize = 64;
 /// Idle connections kept to one HTTP upstream.
 pub const IDLE_CONNECTIONS: usize = 64;
+/// Read from one upstream at a time. All the headers of one answer have to fit in.
+pub const READ_BYTES: usize = 32 * 1024;
 /// One line of a child's standard error.
 pub const STDERR_LINE_BYTES_MAX: usize = 4_096;
 /// Lines of standard error kept of one child, and how much of each.

@@ -1,22 +1,28 @@
 //! Zeros that fill 100 MB once they are unpacked, in less than one.
 
+use std::sync::LazyLock;
+
 const UNPACKED: usize = 100 << 20;
 /// The longest run that one code stands for.
 const RUN: usize = 258;
 
-/// One gzip member: a zero, and then "the same again" over and over.
-pub(super) fn gzip() -> Vec<u8> {
+/// One gzip member: a zero, and then "the same again" over and over. Made once: the memory that a
+/// fault costs is counted.
+pub(super) static GZIP: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let again = "1100010100000";
     let mut bits = Bits::default();
+    bits.bytes.reserve_exact(UNPACKED / RUN * again.len() / 8 + 32);
+    bits.bytes.extend([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
     // The last block, with the codes that need no table.
     bits.push("110");
     bits.push("00110000");
     for _ in 0..UNPACKED / RUN {
-        bits.push("1100010100000");
+        bits.push(again);
     }
     bits.push("0000000");
-    let head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-    [head.as_slice(), &bits.bytes, &[0; 8]].concat()
-}
+    bits.bytes.extend([0; 8]);
+    bits.bytes
+});
 
 #[derive(Default)]
 struct Bits {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
@@ -16,7 +17,7 @@ pub(super) struct Outbox(Mutex<Option<mpsc::Sender<Piece>>>);
 
 #[derive(Debug)]
 enum Piece {
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
     /// The stream ends: in order, or not.
     End {
         reset: bool,
@@ -24,15 +25,18 @@ enum Piece {
 }
 
 impl Outbox {
+    fn open(&self) -> Option<mpsc::Sender<Piece>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     async fn send(&self, piece: Piece) {
-        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(open) = open {
+        if let Some(open) = self.open() {
             // A client that has gone hears no more.
             drop(open.send(piece).await);
         }
     }
 
-    async fn bytes(&self, bytes: impl Into<Vec<u8>>) {
+    async fn bytes(&self, bytes: impl Into<Bytes>) {
         self.send(Piece::Bytes(bytes.into())).await;
     }
 
@@ -116,15 +120,19 @@ async fn commit(wrong: Wrong, state: &State, outbox: &Outbox) {
             }
         }
         Wrong::Flood(byte, count) => {
-            let piece = vec![byte; 1 << 16];
+            // It ends with the stream on which it began.
+            let Some(open) = outbox.open() else { return };
+            let piece = Bytes::from(vec![byte; 1 << 16]);
             for _ in 0..count.div_ceil(piece.len()) {
-                outbox.bytes(piece.clone()).await;
+                if open.send(Piece::Bytes(piece.clone())).await.is_err() {
+                    return;
+                }
             }
         }
         Wrong::Trickle(bytes) => {
             outbox.bytes("data: ").await;
             for byte in bytes {
-                outbox.bytes([byte]).await;
+                outbox.bytes(vec![byte]).await;
                 if state.is_faulty() {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }

@@ -3,6 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fall over")]
 
+/// The one of the program, so that what is said of its memory holds for it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod ages;
 mod answering;
 mod approvals;

@@ -291,7 +291,7 @@ struct Ear {
 
 async fn read(mut stdout: ChildStdout, mut ear: Ear) {
     let mut lines = Lines::new(limits::MESSAGE_BYTES_MAX);
-    let mut buffer = vec![0; 64 * 1024];
+    let mut buffer = vec![0; limits::READ_BYTES];
     while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
         for line in lines.push(buffer.get(..count).unwrap_or_default()) {
             let borne = match line {
