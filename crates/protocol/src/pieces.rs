@@ -25,11 +25,13 @@ impl Pieces {
     pub fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.last.len() == PIECE_BYTES {
-                let next = Vec::with_capacity(PIECE_BYTES);
-                self.full.push(std::mem::replace(&mut self.last, next));
+                self.full.push(std::mem::take(&mut self.last));
             }
             let room = PIECE_BYTES - self.last.len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
+            if self.last.len() + now.len() > PIECE_BYTES / 2 {
+                self.last.reserve_exact(room);
+            }
             self.last.extend_from_slice(now);
             bytes = later;
         }
