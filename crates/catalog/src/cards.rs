@@ -14,10 +14,9 @@ use serde_json::{Value, json};
 use crate::entry::Entry;
 use crate::{limits, tokens};
 
-pub(crate) use shape::params;
+pub(crate) use shape::{Shape, params};
 
 use description::Words;
-use shape::Shape;
 use signature::Params;
 
 /// How much of its tool a card shows. An answer has room for so many tokens, and the best hits get
@@ -112,8 +111,7 @@ impl Drawn {
 
 /// Draws what an entry's cards say, once a generation.
 pub(crate) fn draw(entry: &Entry) -> Drawn {
-    let shape = Shape::read(entry.item.input_schema.as_str());
-    let params = Params::new(&entry.shown_name, &shape);
+    let params = Params::new(&entry.shown_name, entry.shape());
     let words = Words::new(&entry.item.description);
     let mark = tokens::of_word(mark(safety(&entry.item.hints)));
     let faces = [Form::Bare, Form::Short, Form::Full].map(|form| {

@@ -6,7 +6,7 @@ use manifest::Capability;
 use model::{Card, Code, Fault, Finding, Item, ItemKind, Packed, Severity, Violation};
 use serde_json::Value;
 
-use crate::cards::{self, Drawn, Form};
+use crate::cards::{self, Drawn, Form, Shape};
 use crate::schema::{Schema, SchemaError};
 
 /// A clone has the same compiled schemas and the same card.
@@ -25,6 +25,7 @@ pub struct Entry {
     /// Why it cannot be used.
     broken: Option<Finding>,
     held: Option<Finding>,
+    shape: Shape,
     drawn: OnceLock<Box<Drawn>>,
 }
 
@@ -40,6 +41,7 @@ impl Entry {
         protocol: &'static str,
     ) -> Self {
         let broken = judge(&item, definition).err();
+        let schema = definition.get("inputSchema").filter(|_| item.kind == ItemKind::Tool);
         Self {
             definition: packed,
             shown_name: item.name.clone(),
@@ -51,6 +53,7 @@ impl Entry {
             output: OnceLock::new(),
             broken,
             held: None,
+            shape: schema.map(Shape::of).unwrap_or_default(),
             drawn: OnceLock::new(),
         }
     }
@@ -90,6 +93,10 @@ impl Entry {
     /// The tool's card without a score: the same bytes as long as the generation lives.
     pub fn card(&self, form: Form) -> Card {
         cards::card(self, form)
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     pub(crate) fn drawn(&self) -> &Drawn {

@@ -81,7 +81,7 @@ impl Scores {
         for doc in &self.earned.leading {
             self.offer(*doc, self.meaning(index, *doc), &mut early);
         }
-        let mut best = Best::above(early.bar(), count);
+        let mut best = Best::above(early.last_bar(), count);
         match &self.meaning {
             Meaning::Given(given) => {
                 self.scan(0, given.iter(), |meaning| *meaning, sight, &mut best);

@@ -1,7 +1,5 @@
 //! A description cut to what there is room for: at a sentence, else at a word, else within one.
 
-use model::fault::one_line;
-
 use crate::{limits, tokens};
 
 /// What stands between a signature and the words.
@@ -19,8 +17,13 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn new(text: &str) -> Self {
         // Enough for a line of full length, whatever white space it is spread over.
-        let head: String = text.chars().take(8 * limits::CARD_DESCRIPTION_CHARS_MAX).collect();
-        let mut line = without_addresses(one_line(&head, usize::MAX));
+        let end = text.char_indices().nth(8 * limits::CARD_DESCRIPTION_CHARS_MAX);
+        let head = end.and_then(|(end, _)| text.get(..end)).unwrap_or(text);
+        let mut line = if head.contains("://") {
+            without_addresses(&squeezed(head, usize::MAX))
+        } else {
+            squeezed(head, limits::CARD_DESCRIPTION_CHARS_MAX)
+        };
         let cut = line.char_indices().nth(limits::CARD_DESCRIPTION_CHARS_MAX).map(|(at, _)| at);
         let is_whole = cut.is_none() && head.len() == text.len();
         if let Some(cut) = cut {
@@ -31,8 +34,11 @@ impl Words {
         }
         let mut total = tokens::of_word(DASH);
         let (mut start, mut ends) = (0, Vec::new());
+        let mut room = String::new();
         for word in line.split(' ').filter(|word| !word.is_empty()) {
-            total += tokens::of_word(&format!(" {word}"));
+            room.clear();
+            room.extend([" ", word]);
+            total += tokens::of_word(&room);
             start += word.len();
             ends.push((start, total));
             start += 1;
@@ -92,6 +98,24 @@ impl Words {
     }
 }
 
+/// Words with a space between them, no more than are needed for a line longer than so many characters.
+fn squeezed(text: &str, chars_max: usize) -> String {
+    let (mut line, mut chars) = (String::new(), 0);
+    let is_gap = |c: char| c.is_whitespace() || c.is_control();
+    for word in text.split(is_gap).filter(|word| !word.is_empty()) {
+        if chars > chars_max {
+            break;
+        }
+        if chars > 0 {
+            line.push(' ');
+            chars += 1;
+        }
+        line.push_str(word);
+        chars += word.chars().count();
+    }
+    line
+}
+
 /// Whether a sentence ends here and not a shortened word.
 fn ends_sentence(text: &str) -> bool {
     const SHORTENED: [&str; 12] = [
@@ -107,7 +131,7 @@ fn ends_sentence(text: &str) -> bool {
 }
 
 /// A card says what a tool does; where more is written about it is for programs and people.
-fn without_addresses(line: String) -> String {
+fn without_addresses(line: &str) -> String {
     const LINK: &str = "[link]";
     let begins = |word: &str| {
         let at = word.find("http://").or_else(|| word.find("https://"));
@@ -115,9 +139,6 @@ fn without_addresses(line: String) -> String {
             word.get(..*at).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
         })
     };
-    if !line.contains("://") {
-        return line;
-    }
     let words = line.split(' ').map(|word| {
         let Some((before, address)) = begins(word).and_then(|at| word.split_at_checked(at)) else {
             return word.to_owned();

@@ -1,31 +1,41 @@
-//! What a signature needs of a schema: the names of the parameters and which are required. Read from
-//! text without making a value of the rest.
+//! What a signature needs of a schema: the names of the parameters and which are required. Taken
+//! when a definition is read, because some schemas are long and nobody wants to read them again.
 
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use model::fault::one_line;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-/// Parameter names, required ones first, otherwise as written.
-#[derive(Debug, Default)]
-pub(super) struct Shape {
-    pub(super) required: Vec<String>,
-    pub(super) optional: Vec<String>,
+use crate::limits;
+
+/// As many parameters as a card can have room for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shape {
+    /// As a signature writes them, a line each, required ones first.
+    written: Box<str>,
+    pub(super) required: usize,
 }
 
 impl Shape {
     /// What is not as a schema should be counts as not there.
-    pub(super) fn read(schema: &str) -> Self {
-        let parts: Parts<'_> = serde_json::from_str(schema).unwrap_or_default();
-        let properties = parts.properties.and_then(|text| serde_json::from_str(text.get()).ok());
-        let Keys(names) = properties.unwrap_or_default();
-        let listed = parts.required.and_then(|text| serde_json::from_str(text.get()).ok());
-        let listed: Vec<Value> = listed.unwrap_or_default();
-        let is_required = |name: &String| listed.iter().any(|one| one == name);
-        let (required, optional) = names.into_iter().partition(is_required);
-        Self { required, optional }
+    pub(crate) fn of(schema: &Value) -> Self {
+        let mut written = String::new();
+        let (mut required, mut optional) = (0, 0);
+        for (name, is_required) in params(schema) {
+            let (count, most) = if is_required {
+                (&mut required, limits::CARD_TOKENS_MAX)
+            } else {
+                (&mut optional, limits::SIGNATURE_PARAMS_MAX + 1)
+            };
+            if *count < most {
+                *count += 1;
+                written.push_str(&one_line(name, limits::SIGNATURE_PARAM_CHARS_MAX));
+                written.push_str(if is_required { "\n" } else { "?\n" });
+            }
+        }
+        Self { written: written.into(), required }
+    }
+
+    pub(super) fn written(&self) -> impl Iterator<Item = &str> {
+        self.written.split_terminator('\n')
     }
 
     /// Whether a schema says anything.
@@ -45,64 +55,44 @@ pub(crate) fn params(schema: &Value) -> impl Iterator<Item = (&str, bool)> {
     first.into_iter().map(|name| (name, true)).chain(last.into_iter().map(|name| (name, false)))
 }
 
-#[derive(Default, Deserialize)]
-struct Parts<'a> {
-    #[serde(borrow, default)]
-    properties: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    required: Option<&'a RawValue>,
-}
-
-/// The keys of an object, in order.
-#[derive(Default)]
-struct Keys(Vec<String>);
-
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(KeysVisitor)
-    }
-}
-
-struct KeysVisitor;
-
-impl<'de> Visitor<'de> for KeysVisitor {
-    type Value = Keys;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-        let mut keys = Vec::new();
-        while let Some((key, IgnoredAny)) = map.next_entry()? {
-            keys.push(key);
-        }
-        Ok(Keys(keys))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
     #[test]
-    fn text_is_read_like_the_value_it_stands_for() {
-        let check = |schema: Value| {
-            let Shape { required, optional } = Shape::read(&schema.to_string());
-            let read = required.iter().map(|name| (name.as_str(), true));
-            let read = read.chain(optional.iter().map(|name| (name.as_str(), false)));
-            assert_eq!(read.collect::<Vec<_>>(), params(&schema).collect::<Vec<_>>(), "{schema}");
+    fn parameters_are_written_required_ones_first() {
+        let check = |schema: Value, expected: &[&str], required: usize| {
+            let shape = Shape::of(&schema);
+            assert_eq!(shape.written().collect::<Vec<_>>(), expected, "{schema}");
+            assert_eq!(shape.required, required, "{schema}");
         };
         check(
-            json!({"type": "object", "properties": {"b": {"properties": {"x": {}}}, "a": true, "é\n": 1}, "required": ["a", 7, "z"]}),
+            json!({"type": "object", "properties": {"b": {"properties": {"x": {}}}, "a": true, "é\n": 1, "": {}}, "required": ["a", 7, "z"]}),
+            &["a", "b?", "é?", "?"],
+            1,
         );
-        check(json!({"properties": ["a"], "required": ["a"]}));
-        check(json!({"properties": {"a": {}}, "required": "a"}));
-        check(json!({"properties": null, "required": null}));
-        check(json!({}));
-        check(json!([1]));
-        check(json!(null));
+        check(json!({"properties": ["a"], "required": ["a"]}), &[], 0);
+        check(json!({"properties": {"a": {}}, "required": "a"}), &["a?"], 0);
+        check(json!({"properties": {"": {}}, "required": [""]}), &[""], 1);
+        check(json!({"properties": null, "required": null}), &[], 0);
+        check(json!({}), &[], 0);
+        check(json!([1]), &[], 0);
+        check(json!(null), &[], 0);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_a_card_has_room_for() {
+        let names: Vec<String> = (0..500).map(|number| format!("p{number}")).collect();
+        let properties: serde_json::Map<_, _> =
+            names.iter().map(|name| (name.clone(), json!({}))).collect();
+        let check = |required: &[String], kept: usize| {
+            let shape = Shape::of(&json!({"properties": properties, "required": required}));
+            assert_eq!((shape.written().count(), shape.required), (kept + 13, kept));
+        };
+        check(&[], 0);
+        check(&names[..7], 7);
+        check(&names[..400], limits::CARD_TOKENS_MAX);
     }
 
     #[test]

@@ -3,15 +3,12 @@
 //! What tokens cost adds up across single spaces, because the vocabulary never joins what a space
 //! parts. So each parameter is counted once, however many signatures are tried.
 
-use model::fault::one_line;
-
 use super::shape::Shape;
 use crate::{limits, tokens};
 
-pub(super) struct Params {
-    name: String,
-    /// As a signature writes them, required ones first.
-    written: Vec<String>,
+pub(super) struct Params<'a> {
+    name: &'a str,
+    written: Vec<&'a str>,
     required: usize,
     /// What each costs with a comma behind it; the first with the name before it.
     costs: Vec<usize>,
@@ -21,24 +18,25 @@ pub(super) struct Params {
 
 const REST: &str = " …)";
 
-impl Params {
-    pub(super) fn new(name: &str, shape: &Shape) -> Self {
-        let plain = |name: &String| one_line(name, limits::SIGNATURE_PARAM_CHARS_MAX);
-        let optional = shape.optional.iter().map(|name| format!("{}?", plain(name)));
-        let optional = optional.take(limits::SIGNATURE_PARAMS_MAX + 1);
-        let required = shape.required.iter().map(plain).take(limits::CARD_TOKENS_MAX);
-        let written: Vec<String> = required.chain(optional).collect();
-        let cost = |place: usize, param: &str, end: char| match place {
-            0 => tokens::count(&format!("{name}({param}{end}")),
-            _ => tokens::of_word(&format!(" {param}{end}")),
+impl<'a> Params<'a> {
+    pub(super) fn new(name: &'a str, shape: &'a Shape) -> Self {
+        let written: Vec<&str> = shape.written().collect();
+        let mut room = String::new();
+        let mut cost = |place: usize, param: &str, end: &str| {
+            room.clear();
+            if place == 0 {
+                room.extend([name, "(", param, end]);
+                return tokens::count(&room);
+            }
+            room.extend([" ", param, end]);
+            tokens::of_word(&room)
         };
         let rows = written.iter().enumerate();
-        let costs: Vec<usize> = rows.map(|(place, param)| cost(place, param, ',')).collect();
+        let costs: Vec<usize> = rows.map(|(place, param)| cost(place, param, ",")).collect();
         let last = written.len().saturating_sub(1);
         let before: usize = costs.iter().take(last).sum();
-        let whole = before + cost(last, written.last().map_or("", String::as_str), ')');
-        let required = shape.required.len();
-        Self { name: name.to_owned(), costs, whole, written, required }
+        let whole = before + cost(last, written.last().copied().unwrap_or_default(), ")");
+        Self { name, costs, whole, written, required: shape.required }
     }
 
     /// As many parameters as cost at most so many tokens, and what they cost.
@@ -69,7 +67,7 @@ impl Params {
 
     fn first(&self, count: usize) -> (String, usize) {
         let Self { name, written, costs, whole, .. } = self;
-        let kept = written.iter().take(count).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let kept = written.get(..count).unwrap_or(written).join(", ");
         if count >= written.len() {
             return (format!("{name}({kept})"), *whole);
         }

@@ -39,6 +39,12 @@ impl Best {
         is_full
     }
 
+    /// The same after a last look: the least of the best, if there are so many.
+    pub(crate) fn last_bar(mut self) -> f32 {
+        self.cut();
+        self.bar
+    }
+
     /// In no order.
     pub(crate) fn rows(mut self) -> Vec<(f32, u32)> {
         self.cut();
@@ -69,6 +75,16 @@ mod tests {
             for (score, doc) in rows.clone() {
                 best.offer(score, doc);
             }
+            let mut again = Best::new(count);
+            for (score, doc) in rows.clone() {
+                again.offer(score, doc);
+            }
+            let reach = rows.clone().filter(|(score, _)| *score >= again.bar()).count();
+            prop_assert!(again.bar() == f32::NEG_INFINITY || reach >= count);
+            let bar = again.last_bar();
+            let reach = rows.clone().filter(|(score, _)| *score >= bar).count();
+            prop_assert_eq!(bar > f32::NEG_INFINITY, scores.len() >= count);
+            prop_assert!(bar == f32::NEG_INFINITY || reach >= count);
             let (mut kept, mut all) = (best.rows(), rows.collect::<Vec<_>>());
             kept.sort_by(order);
             all.sort_by(order);
