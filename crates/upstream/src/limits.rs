@@ -16,6 +16,8 @@ pub const DISCOVER_PATIENCE: Duration = Duration::from_secs(10);
 pub const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Callers that may have one upstream to themselves at a time.
 pub const OWNERS_MAX: usize = 256;
+/// Questions of one server that wait for their answers at a time. What it asks beyond that is not heard.
+pub const QUESTIONS_OPEN_MAX: usize = 64;
 /// Calls waiting for one child process at a time.
 pub const PENDING_CALLS_MAX: usize = 1_024;
 /// Frames queued for a child that does not read.

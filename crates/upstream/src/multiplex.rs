@@ -13,7 +13,7 @@ use crate::connector::Bell;
 use crate::errand::Errand;
 use crate::limits;
 use crate::mcp::Reply;
-use crate::mcp::talk::{self, Heard};
+use crate::mcp::talk::{self, Heard, Questions};
 
 type Outcome = Result<Reply, RpcError>;
 
@@ -22,6 +22,7 @@ type Outcome = Result<Reply, RpcError>;
 pub(crate) struct Pending {
     next_id: AtomicI64,
     waiting: Mutex<BTreeMap<i64, Waiting>>,
+    questions: Questions,
 }
 
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl Pending {
             FromServer::Progress { id, .. } => waiting.get(&id).and_then(|w| w.errand.as_ref()),
             _ => concerned(waiting.values().filter_map(|w| w.errand.as_ref()), &message),
         };
-        talk::hear(message, concerned, bell)
+        talk::hear(message, concerned, bell, &self.questions)
     }
 
     /// The upstream is gone: everybody who waits learns it now.

@@ -164,13 +164,13 @@ impl Desk<'_> {
             Who::Call(errand) => errand,
             Who::AnyOf(underway) => concerned(underway.values(), &message),
         };
-        let heard = talk::hear(message, errand, self.bell);
+        let heard = talk::hear(message, errand, self.bell, self.net.questions());
         if matches!(heard, Heard::Done) {
             return;
         }
         let (net, headers) = (Arc::clone(self.net), self.headers.clone());
         tokio::spawn(async move {
-            if let Some(frame) = talk::reply(heard).await {
+            if let Some((frame, _place)) = talk::reply(heard).await {
                 net.tell(&headers, frame).await;
             }
         });

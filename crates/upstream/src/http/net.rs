@@ -14,6 +14,7 @@ use model::{Code, Fault};
 use crate::egress::Egress;
 use crate::http_client::{self, HttpClient};
 use crate::limits;
+use crate::mcp::talk::Questions;
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -25,6 +26,7 @@ pub(crate) struct Net {
     host: String,
     headers: HeaderMap,
     next_id: AtomicI64,
+    questions: Questions,
 }
 
 impl Net {
@@ -45,11 +47,17 @@ impl Net {
             host,
             headers: base_headers(credentials)?,
             next_id: AtomicI64::new(0),
+            questions: Questions::default(),
         })
     }
 
     pub(super) fn host(&self) -> &str {
         &self.host
+    }
+
+    /// What the server asks, on whichever of its streams.
+    pub(super) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// A number for one request, never used before.
@@ -80,12 +88,14 @@ impl Net {
 
     pub(super) fn tell_soon_at(self: &Arc<Self>, to: Uri, frame: Vec<u8>) {
         let net = Arc::clone(self);
-        tokio::spawn(async move {
-            let told = tokio::time::timeout(limits::STOP_GRACE, net.post_at(&to, frame)).await;
-            if !matches!(told, Ok(Ok(_))) {
-                tracing::debug!("a message could not be delivered");
-            }
-        });
+        tokio::spawn(async move { net.tell_at(&to, frame).await });
+    }
+
+    pub(super) async fn tell_at(&self, to: &Uri, frame: Vec<u8>) {
+        let told = tokio::time::timeout(limits::STOP_GRACE, self.post_at(to, frame)).await;
+        if !matches!(told, Ok(Ok(_))) {
+            tracing::debug!("a message could not be delivered");
+        }
     }
 
     /// Opens the stream on which a server speaks unasked.

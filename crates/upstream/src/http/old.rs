@@ -163,8 +163,8 @@ impl Ear {
             }
             let (net, to) = (Arc::clone(&self.net), self.to.clone());
             tokio::spawn(async move {
-                if let Some(frame) = talk::reply(heard).await {
-                    net.tell_soon_at(to, frame);
+                if let Some((frame, _place)) = talk::reply(heard).await {
+                    net.tell_at(&to, frame).await;
                 }
             });
         }

@@ -1,13 +1,29 @@
 //! What a server says while it works: passed on to whoever is concerned, or answered here.
 
+use std::sync::Arc;
+
 use model::fault::WireError;
 use protocol::peer::{self, FromServer};
 use protocol::{Id, RpcError};
 use serde_json::{Map, Value};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::connector::{Bell, Ring};
 use crate::errand::{Errand, Listener, News, Paused, Progress, Question};
+use crate::limits;
+
+/// Room for the questions of one server. A server that asks without end costs no more than that.
+#[derive(Clone, Debug)]
+pub(crate) struct Questions(Arc<Semaphore>);
+
+impl Default for Questions {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(limits::QUESTIONS_OPEN_MAX)))
+    }
+}
+
+/// Taken by a question until its answer is on its way.
+pub(crate) type Place = OwnedSemaphorePermit;
 
 /// What follows from a message that is no answer to a request of ours.
 pub(crate) enum Heard {
@@ -20,13 +36,19 @@ pub(crate) enum Heard {
         answer: oneshot::Receiver<Result<Value, WireError>>,
         /// Until then the time of the call stands still.
         asking: Option<Paused>,
+        place: Place,
     },
     /// The server waits and nobody will answer.
-    Unanswered { id: Id, method: String },
+    Unanswered { id: Id, method: String, place: Place },
 }
 
 /// Passes on one message that came in the course of `errand`, or outside any.
-pub(crate) fn hear(message: FromServer, errand: Option<&Errand>, bell: Option<&Bell>) -> Heard {
+pub(crate) fn hear(
+    message: FromServer,
+    errand: Option<&Errand>,
+    bell: Option<&Bell>,
+    questions: &Questions,
+) -> Heard {
     let listener = errand.and_then(|errand| errand.news.as_ref());
     match message {
         FromServer::Progress { progress, total, message, .. } => {
@@ -34,7 +56,12 @@ pub(crate) fn hear(message: FromServer, errand: Option<&Errand>, bell: Option<&B
         }
         FromServer::Log { level, params } => tell(listener, News::Log { level, params }),
         FromServer::Question { id, method, params } => {
-            return question(id, method, params, errand);
+            // Before anybody is asked: nobody is to answer what is not sent back.
+            let Ok(place) = Arc::clone(&questions.0).try_acquire_owned() else {
+                tracing::debug!(method, "an upstream asks more than it waits for");
+                return Heard::Done;
+            };
+            return question(id, method, params, errand, place);
         }
         FromServer::Changed(what) => ring(bell, Ring::Changed(what)),
         FromServer::Updated { uri } => ring(bell, Ring::Updated { uri }),
@@ -45,12 +72,15 @@ pub(crate) fn hear(message: FromServer, errand: Option<&Errand>, bell: Option<&B
     Heard::Done
 }
 
-/// The bytes that answer a question, once it is answered or given up.
-pub(crate) async fn reply(heard: Heard) -> Option<Vec<u8>> {
+/// The bytes that answer a question, once it is answered or given up. Its place is free again when
+/// they have been sent.
+pub(crate) async fn reply(heard: Heard) -> Option<(Vec<u8>, Place)> {
     match heard {
         Heard::Done => None,
-        Heard::Unanswered { id, method } => Some(peer::reply(&id, &peer::unanswered(&method))),
-        Heard::Asked { id, method, answer, asking } => {
+        Heard::Unanswered { id, method, place } => {
+            Some((peer::reply(&id, &peer::unanswered(&method)), place))
+        }
+        Heard::Asked { id, method, answer, asking, place } => {
             let outcome = match answer.await {
                 Ok(Ok(result)) => Ok(result),
                 Ok(Err(error)) => {
@@ -59,23 +89,29 @@ pub(crate) async fn reply(heard: Heard) -> Option<Vec<u8>> {
                 Err(_nobody) => peer::unanswered(&method),
             };
             drop(asking);
-            Some(peer::reply(&id, &outcome))
+            Some((peer::reply(&id, &outcome), place))
         }
     }
 }
 
-fn question(id: Id, method: String, params: Map<String, Value>, errand: Option<&Errand>) -> Heard {
+fn question(
+    id: Id,
+    method: String,
+    params: Map<String, Value>,
+    errand: Option<&Errand>,
+    place: Place,
+) -> Heard {
     let taken = errand.filter(|errand| errand.client.can_answer(&method, &params));
     let Some(listener) = taken.and_then(|errand| errand.news.as_ref()) else {
-        return Heard::Unanswered { id, method };
+        return Heard::Unanswered { id, method, place };
     };
     let (reply, answer) = oneshot::channel();
     let question = Question { method: method.clone(), params, reply };
     let asking = errand.map(|errand| errand.time.pause());
     if listener.tell(News::Question(question)) {
-        Heard::Asked { id, method, answer, asking }
+        Heard::Asked { id, method, answer, asking, place }
     } else {
-        Heard::Unanswered { id, method }
+        Heard::Unanswered { id, method, place }
     }
 }
 
@@ -88,5 +124,28 @@ fn tell(listener: Option<&Listener>, news: News) {
 fn ring(bell: Option<&Bell>, what: Ring) {
     if let Some(bell) = bell {
         bell.ring(what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(questions: &Questions) -> Heard {
+        let (id, method) = (Id::Number(1), "ping".to_owned());
+        hear(FromServer::Question { id, method, params: Map::new() }, None, None, questions)
+    }
+
+    #[tokio::test]
+    async fn a_server_that_asks_without_end_is_heard_up_to_a_bound() {
+        let questions = Questions::default();
+        let mut open: Vec<Heard> =
+            (0..limits::QUESTIONS_OPEN_MAX).map(|_| ask(&questions)).collect();
+        assert!(open.iter().all(|heard| matches!(heard, Heard::Unanswered { .. })));
+        assert!(matches!(ask(&questions), Heard::Done));
+        let answered = reply(open.pop().unwrap()).await.unwrap();
+        assert!(matches!(ask(&questions), Heard::Done), "its answer is not yet sent");
+        drop(answered);
+        assert!(matches!(ask(&questions), Heard::Unanswered { .. }));
     }
 }

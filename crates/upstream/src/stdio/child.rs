@@ -342,7 +342,7 @@ impl Ear {
         tokio::spawn(async move {
             // A child that is gone waits for no answer.
             let reply = silent.run_until_cancelled(talk::reply(heard)).await;
-            if let Some(Some(frame)) = reply
+            if let Some(Some((frame, _place))) = reply
                 && outbox.send(frame).await.is_err()
             {
                 tracing::debug!("an answer to an upstream's question came too late");
