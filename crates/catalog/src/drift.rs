@@ -3,9 +3,9 @@
 
 mod diff;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Finding, ItemKind, Pin, Severity, UpstreamName, canonical};
+use model::{Finding, ItemKind, Listed, Pin, Severity, UpstreamName, canonical};
 use serde_json::{Map, Value};
 
 pub use diff::{Change, Grade, diff};
@@ -84,6 +84,23 @@ pub struct Review {
     pub drifts: BTreeMap<Name, Drift>,
     /// What to keep from now on: the baseline of a new upstream, and what went.
     pub keep: Vec<Pin>,
+}
+
+impl Review {
+    /// The same where some lists were not given: what is missing from these has not gone.
+    #[must_use]
+    pub fn without_word_of(mut self, unheard: &BTreeSet<Listed>) -> Self {
+        let untold = |kind: ItemKind| match kind {
+            ItemKind::Prompt => unheard.contains(&Listed::Prompts),
+            ItemKind::Resource => {
+                unheard.contains(&Listed::Resources) || unheard.contains(&Listed::Templates)
+            }
+            ItemKind::Tool | ItemKind::Skill | ItemKind::Internal => false,
+        };
+        self.drifts.retain(|(kind, _), drift| *drift != Drift::Removed || !untold(*kind));
+        self.keep.retain(|pin| !pin.gone || !untold(pin.kind));
+        self
+    }
 }
 
 /// Compares. `pins` are those of this upstream; none means it was never seen, and what it lists

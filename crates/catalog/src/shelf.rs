@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    EffectClaim, Finding, Hints, Item, ItemKey, ItemKind, Severity, UpstreamName, canonical,
+    EffectClaim, Finding, Hints, Item, ItemKey, ItemKind, Listed, Severity, UpstreamName, canonical,
 };
 use serde_json::{Map, Value, json};
 
@@ -23,6 +23,8 @@ pub struct Extras {
     /// What it says it can do.
     pub capabilities: Map<String, Value>,
     pub instructions: Option<String>,
+    /// Lists it did not give this time: what is missing from them has not gone.
+    pub unheard: BTreeSet<Listed>,
 }
 
 #[derive(Debug, Default)]
@@ -258,7 +260,7 @@ mod tests {
                 templates: list(&offer["templates"]),
                 prompts: list(&offer["prompts"]),
                 capabilities: offer["capabilities"].as_object().cloned().unwrap_or_default(),
-                instructions: None,
+                ..Extras::default()
             };
             (UpstreamName::from_string(name), "mcp", extras)
         });

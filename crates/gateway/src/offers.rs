@@ -110,6 +110,14 @@ impl Known {
     }
 }
 
+/// An offer with what was known of the lists that it leaves out.
+pub(crate) fn as_before(former: Option<&Heard>, offer: Offer) -> Offer {
+    match former {
+        Some(former) => offer.or_as_before(&former.offer.rest),
+        None => offer,
+    }
+}
+
 /// Which lists are not what they were. What else an upstream says of itself counts as its tools.
 pub(crate) fn differences(former: Option<&Heard>, offer: &Remembered) -> Vec<Listed> {
     let none = Remembered::default();

@@ -45,6 +45,7 @@ pub(crate) async fn hold(
             pins.iter().filter(|pin| pin.upstream == source.upstream).cloned().collect();
         let listed = items(&source.definitions, &source.extras);
         let review = review(&source.upstream, &own, &listed);
+        let review = review.without_word_of(&source.extras.unheard);
         if new.contains(&source.upstream) {
             keep.extend(review.keep);
             gateway.told.drift(&source.upstream, &review.drifts, rule);

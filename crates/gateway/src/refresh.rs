@@ -14,7 +14,7 @@ use upstream::{Offer, limits};
 
 use crate::changes::Change;
 use crate::gateway::{Current, Gateway, choice};
-use crate::offers::{Heard, Known, Remembered, differences};
+use crate::offers::{Heard, Known, Remembered, as_before, differences};
 use crate::{pins, remarks};
 
 /// What a refresh found: how many tools there are, and which upstreams did not answer.
@@ -58,9 +58,10 @@ impl Gateway {
         let raised = self.raised();
         let lists = self.upstreams.list().await;
         let mut known = self.offers.known.lock().await;
-        known.offers.clear();
+        let former = std::mem::take(&mut known.offers);
         known.faults.clear();
         for (name, list) in lists {
+            let list = list.map(|offer| as_before(former.get(&name), offer));
             self.take(&mut known, name, list, &raised);
         }
         self.fill(known).await
@@ -145,8 +146,9 @@ impl Gateway {
     pub(crate) async fn ask_again(&self, name: &UpstreamName) -> Result<Heeded, Fault> {
         // Asked before anything is locked: one that hangs must not keep the others waiting.
         let raised = self.doubts.raised(name);
-        let list = self.upstreams.list_one(name).await.map(Remembered::new);
+        let list = self.upstreams.list_one(name).await;
         let mut known = self.offers.known.lock().await;
+        let list = list.map(|offer| Remembered::new(as_before(known.offers.get(name), offer)));
         let ttl = list.as_ref().ok().and_then(|offer| offer.rest.ttl);
         let outcome = list.as_ref().map(|offer| differences(known.offers.get(name), offer));
         let outcome = outcome.map_err(Clone::clone);
@@ -288,6 +290,7 @@ impl Gateway {
                 prompts: offer.prompts,
                 capabilities: offer.capabilities,
                 instructions: offer.instructions,
+                unheard: offer.unheard,
             },
         }
     }

@@ -1,5 +1,6 @@
 //! What every kind of upstream must be able to do.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,6 +94,26 @@ pub struct Offer {
     #[serde(skip)]
     pub ttl: Option<Duration>,
 }
+    /// Lists it has and did not give this time: they are empty here, and that says nothing.
+    #[serde(skip)]
+    pub unheard: BTreeSet<Listed>,
+}
+
+impl Offer {
+    /// With what it listed before in place of what it did not list this time.
+    #[must_use]
+    pub fn or_as_before(mut self, former: &Self) -> Self {
+        for what in &self.unheard {
+            match what {
+                Listed::Prompts => self.prompts.clone_from(&former.prompts),
+                Listed::Resources => self.resources.clone_from(&former.resources),
+                Listed::Templates => self.templates.clone_from(&former.templates),
+                // Without its tools there is no offer, and tasks are no part of one.
+                Listed::Tools | Listed::Tasks => {}
+            }
+        }
+        self
+    }
 
 /// Something changed at an upstream.
 #[derive(Clone, Debug, PartialEq)]

@@ -20,6 +20,12 @@ pub const OWNERS_MAX: usize = 256;
 pub const QUESTIONS_OPEN_MAX: usize = 64;
 /// Calls waiting for one child process at a time.
 pub const PENDING_CALLS_MAX: usize = 1_024;
+/// Everything one upstream lists: how many items, and how much as JSON. The pages of a list are
+/// counted in `model`.
+pub const LISTED_ITEMS_MAX: usize = 20_000;
+pub const LISTED_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How soon a list that an upstream has and did not give is asked for again.
+pub const UNHEARD_AGAIN: Duration = Duration::from_mins(1);
 /// Frames queued for a child that does not read.
 pub const OUTBOX_FRAMES: usize = 256;
 /// How long a child may take to leave after its input is closed.

@@ -205,7 +205,9 @@ async fn list_in_time(member: &Member) -> Result<(Offer, usize), Fault> {
     Ok((offer, listed))
 }
 
-/// An upstream that offers nothing is a mistake somewhere, and its operator should hear of it.
+/// An upstream that offers nothing is a mistake somewhere, and its operator should hear of it. What it
+/// offered before stays, marked stale and pinned as it was: had it gone for a moment's mistake, all of
+/// it would have to be accepted anew.
 fn something(offer: &Offer, listed: usize) -> Result<(), Fault> {
     let others = [&offer.resources, &offer.templates, &offer.prompts];
     if !offer.tools.is_empty() || others.iter().any(|list| !list.is_empty()) {

@@ -83,6 +83,36 @@ async fn a_changed_prompt_or_resource_is_held_until_it_is_accepted() {
     assert_eq!((count(Listed::Prompts), count(Listed::Resources)), (1, 1));
 }
 
+/// A list that an upstream has and fails to give says nothing: what was on it stays as it was, whether
+/// the gate remembers it or only its pins do.
+#[tokio::test]
+async fn a_list_that_was_not_given_is_no_list_of_nothing() {
+    let (prompt, note) = (json!({"name": "greet"}), json!({"uri": "note://1", "name": "one"}));
+    for remembered in [true, false] {
+        let world = World::new(vec![tool("a")], rule(DriftRule::Hold)).await;
+        let count = |what| world.gateway.list(&alice(), what, None).unwrap().items().count();
+        let counts = || (count(Listed::Prompts), count(Listed::Resources));
+        world.store.drop_pins(&shelf(), vec![(ItemKind::Tool, "a".to_owned())]).await.unwrap();
+        world.shelf.put_beside(vec![prompt.clone()], vec![note.clone()]);
+        world.refresh().await;
+        assert_eq!(counts(), (1, 1));
+
+        world.shelf.put_beside(vec![], vec![]);
+        world.shelf.leave_out(&[Listed::Prompts, Listed::Resources]);
+        if !remembered {
+            let copy = Offer { tools: vec![tool("a")], ..Offer::default() };
+            let known = BTreeMap::from([(shelf(), copy)]);
+            Box::pin(world.gateway.begin(known, Duration::ZERO)).await;
+        }
+        world.refresh().await;
+        assert_eq!(counts(), if remembered { (1, 1) } else { (0, 0) });
+        world.shelf.put_beside(vec![prompt.clone()], vec![note.clone()]);
+        world.shelf.leave_out(&[]);
+        world.refresh().await;
+        assert_eq!(counts(), (1, 1), "nothing is held");
+    }
+}
+
 fn shelf() -> UpstreamName {
     UpstreamName::from_string("shelf")
 }

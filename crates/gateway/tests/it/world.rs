@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use catalog::Naming;
-use model::{Answer, Caller, Clock, Code, Fault, Method, Principal, Timestamp, UpstreamName};
+use model::{
+    Answer, Caller, Clock, Code, Fault, Listed, Method, Principal, Timestamp, UpstreamName,
+};
 use policy::{Permit, Rules};
 use serde_json::{Value, json};
 use store::{Config, Store};
@@ -30,6 +32,11 @@ impl Shelf {
     pub(crate) fn put_beside(&self, prompts: Vec<Value>, resources: Vec<Value>) {
         let mut offer = self.offer.lock().unwrap();
         (offer.prompts, offer.resources) = (prompts, resources);
+    }
+
+    /// Fails to give these lists from now on.
+    pub(crate) fn leave_out(&self, unheard: &[Listed]) {
+        self.offer.lock().unwrap().unheard = unheard.iter().copied().collect();
     }
 
     pub(crate) fn calls(&self) -> usize {

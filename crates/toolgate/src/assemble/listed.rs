@@ -87,8 +87,9 @@ fn sorted_out(
 }
 
 fn listed_of(offer: Offer) -> Listed {
-    let Offer { tools, resources, templates, prompts, capabilities, .. } = offer;
-    (tools, Extras { resources, templates, prompts, capabilities, instructions: None })
+    let Offer { tools, resources, templates, prompts, capabilities, unheard, .. } = offer;
+    let instructions = None;
+    (tools, Extras { resources, templates, prompts, capabilities, instructions, unheard })
 }
 
 fn source(sources: &Sources, name: &UpstreamName, (definitions, extras): Listed) -> Source {

@@ -91,6 +91,7 @@ async fn drifts(store: &Store, listed: BTreeMap<UpstreamName, Listed>) -> Result
     for (upstream, listed) in listed {
         let own: Vec<Pin> = pins.iter().filter(|pin| pin.upstream == upstream).cloned().collect();
         let review = review(&upstream, &own, &items(&listed.0, &listed.1));
+        let review = review.without_word_of(&listed.1.unheard);
         drifts.insert(upstream, (listed, review.drifts));
     }
     Ok(drifts)

@@ -8,28 +8,34 @@ use serde_json::{Map, Value};
 use super::lists;
 use super::wire::{Asking, Greeting, Wire};
 use crate::connector::Offer;
-use crate::pages::Pages;
+use crate::limits;
+use crate::pages::{Pages, Room};
 
-/// Asks for every list the server says it has. Only a missing list of tools is a failure: servers
-/// that declare resources and then fail to list some of them are common.
+/// Asks for every list the server says it has. Servers that declare resources and then refuse to list
+/// them are common: that says nothing of what they have, so it is noted, and their tools count. Whoever
+/// refuses its tools or cannot be reached has not answered.
 pub(super) async fn offer(wire: &impl Wire, greeting: &Greeting) -> Result<Offer, Fault> {
     let mut offer = Offer {
         capabilities: greeting.capabilities.clone(),
         instructions: greeting.instructions.clone(),
         ..Offer::default()
     };
+    let mut room = Room::default();
     for what in lists(&greeting.capabilities) {
-        let items = match (all(wire, what).await, what) {
-            (Ok((items, ttl)), _) => {
-                offer.ttl = offer.ttl.into_iter().chain(ttl).min();
-                items
-            }
-            (Err(fault), Listed::Tools) if !is_unknown_method(&fault) => return Err(fault),
-            (Err(fault), _) => {
-                tracing::info!(%fault, list = what.method(), "an upstream did not list");
+        let (items, ttl) = match all(wire, what, &mut room).await {
+            Ok(listed) => listed,
+            Err(fault) if is_unknown_method(&fault) => {
+                tracing::info!(list = what.method(), "an upstream has no such list");
                 continue;
             }
+            Err(fault) if what == Listed::Tools || fault.upstream.is_none() => return Err(fault),
+            Err(fault) => {
+                tracing::warn!(%fault, list = what.method(), "an upstream did not list");
+                offer.unheard.insert(what);
+                (Vec::new(), Some(limits::UNHEARD_AGAIN))
+            }
         };
+        offer.ttl = offer.ttl.into_iter().chain(ttl).min();
         match what {
             Listed::Tools => offer.tools = items,
             Listed::Prompts => offer.prompts = items,
@@ -42,7 +48,11 @@ pub(super) async fn offer(wire: &impl Wire, greeting: &Greeting) -> Result<Offer
 }
 
 /// All items, and how long they hold if the server says so; nought means that it does not say.
-async fn all(wire: &impl Wire, what: Listed) -> Result<(Vec<Value>, Option<Duration>), Fault> {
+async fn all(
+    wire: &impl Wire,
+    what: Listed,
+    room: &mut Room,
+) -> Result<(Vec<Value>, Option<Duration>), Fault> {
     let mut ttl_ms: Option<u64> = None;
     let mut pages = Pages::new(what);
     while let Some(cursor) = pages.wanted() {
@@ -53,7 +63,7 @@ async fn all(wire: &impl Wire, what: Listed) -> Result<(Vec<Value>, Option<Durat
         let page = wire.ask(&Asking::own(what.method(), params)).await?.value;
         let said = page.get("ttlMs").and_then(Value::as_u64).filter(|ttl_ms| *ttl_ms > 0);
         ttl_ms = ttl_ms.into_iter().chain(said).min();
-        pages.take(page)?;
+        pages.take(page, room)?;
     }
     Ok((pages.items, ttl_ms.map(Duration::from_millis)))
 }
