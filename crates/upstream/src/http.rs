@@ -14,7 +14,7 @@ mod old;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -33,7 +33,8 @@ use crate::connector::{Bell, Ring};
 use crate::egress::Egress;
 use crate::errand::Errand;
 use crate::limits;
-use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire, subscription};
+use crate::mcp::{Age, Asking, Followed, Greeting, Mcp, Reply, Wire, subscriptions};
+use crate::patience::Patience;
 
 /// A server at an address.
 pub type Http = Mcp<HttpWire>;
@@ -47,8 +48,7 @@ pub struct HttpWire {
     known: StdMutex<Option<(Road, Revision)>>,
     /// What it was before we were started; good for one try.
     recalled: StdMutex<Option<Revision>>,
-    /// How long its last greeting took.
-    took: StdMutex<Option<Duration>>,
+    patience: StdMutex<Patience>,
     opened_before: AtomicBool,
     open: Mutex<Option<Arc<Conversation>>>,
     bell: StdMutex<Option<Bell>>,
@@ -104,7 +104,7 @@ impl Http {
             age,
             known: StdMutex::default(),
             recalled: StdMutex::default(),
-            took: StdMutex::default(),
+            patience: StdMutex::default(),
             opened_before: AtomicBool::new(false),
             open: Mutex::new(None),
             bell: StdMutex::new(None),
@@ -227,12 +227,19 @@ impl HttpWire {
     }
 
     async fn begin_in_time(&self) -> Result<Conversation, Fault> {
-        let patience = limits::greeting(*self.took.lock().unwrap_or_else(PoisonError::into_inner));
+        let patience = self.patience().now();
         let began = Instant::now();
-        let begun = tokio::time::timeout(patience, self.begin()).await;
-        let opened = begun.unwrap_or_else(|_elapsed| Err(too_slow(patience)))?;
-        *self.took.lock().unwrap_or_else(PoisonError::into_inner) = Some(began.elapsed());
+        let Ok(begun) = tokio::time::timeout(patience, self.begin()).await else {
+            self.patience().in_vain();
+            return Err(too_slow(patience));
+        };
+        let opened = begun?;
+        self.patience().greeted(began.elapsed());
         Ok(opened)
+    }
+
+    fn patience(&self) -> MutexGuard<'_, Patience> {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn ask_in(

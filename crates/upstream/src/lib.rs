@@ -26,6 +26,7 @@ pub mod webhook;
 mod http_client;
 mod multiplex;
 mod pages;
+mod patience;
 
 pub use connector::{Bell, Connector, Offer, Ring};
 pub use egress::Egress;

@@ -73,8 +73,9 @@ pub const QUESTIONS_TIME: Duration = Duration::from_mins(10);
 pub const ROUNDS_MAX: usize = 16;
 
 /// How long to wait for a greeting: one that was quick once is not waited for as long as one that
-/// nobody knows.
-pub fn greeting(took: Option<Duration>) -> Duration {
-    let doubted = |took: Duration| (took * GREETING_TIMES).clamp(GREETING_MIN, START_TIMEOUT);
-    took.map_or(START_TIMEOUT, doubted)
+/// nobody knows, and twice as long after each time it was waited for in vain.
+pub fn greeting(took: Option<Duration>, in_vain: u32) -> Duration {
+    let Some(took) = took else { return START_TIMEOUT };
+    let least = took.saturating_mul(GREETING_TIMES).max(GREETING_MIN);
+    least.saturating_mul(2_u32.saturating_pow(in_vain)).min(START_TIMEOUT)
 }

@@ -12,7 +12,7 @@ mod usage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -29,7 +29,8 @@ use self::said::Said;
 use self::usage::InUse;
 use crate::connector::{Bell, Ring};
 use crate::limits;
-use crate::mcp::{Age, Asking, Greeting, Mcp, Reply, Wire, subscription, wish};
+use crate::mcp::{Age, Asking, Followed, Greeting, Mcp, Reply, Wire, subscriptions, wish};
+use crate::patience::Patience;
 
 /// How to start the child.
 #[derive(Clone, Debug)]
@@ -77,8 +78,9 @@ struct Home {
     /// One start at a time.
     starting: Mutex<()>,
     started_before: AtomicBool,
-    /// What the server turned out to be, and how long that took; asked about once.
-    known: StdMutex<Option<(Revision, Duration)>>,
+    /// What the server turned out to be; asked about once.
+    known: StdMutex<Option<Revision>>,
+    patience: StdMutex<Patience>,
     /// What it was before we were started; good for one try.
     recalled: StdMutex<Option<Revision>>,
     closed: CancellationToken,
@@ -107,6 +109,7 @@ impl Stdio {
                 starting: Mutex::default(),
                 started_before: AtomicBool::new(false),
                 known: StdMutex::default(),
+                patience: StdMutex::default(),
                 recalled: StdMutex::default(),
                 closed: CancellationToken::new(),
                 bell: StdMutex::default(),
@@ -165,10 +168,10 @@ impl Home {
     /// the older one; which it was is remembered.
     async fn open(&self, bell: Option<Bell>) -> Result<Conversation, Fault> {
         let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let age = known.map_or(self.config.age, |(revision, _)| Age::Pinned(revision));
+        let age = known.map_or(self.config.age, Age::Pinned);
         let recalled = self.recalled.lock().unwrap_or_else(PoisonError::into_inner).take();
         let recalled = recalled.filter(|_| age == Age::Auto && self.config.age == Age::Auto);
-        let patience = limits::greeting(known.map(|(_, took)| took));
+        let patience = self.patience().now();
         let began = Instant::now();
         let first = tokio::time::timeout(patience, async {
             if let Some(revision) = recalled
@@ -181,7 +184,10 @@ impl Home {
         });
         let first = first.await;
         // Silence says nothing about its age; any other failure may be that of another server.
-        let Ok(first) = first else { return Err(self.told(too_slow(patience))) };
+        let Ok(first) = first else {
+            self.patience().in_vain();
+            return Err(self.told(too_slow(patience)));
+        };
         let opened = match first {
             Err(fault) if age == Age::Auto && fault.code == Code::UpstreamUnavailable => {
                 self.said.forget();
@@ -190,9 +196,17 @@ impl Home {
             }
             opened => opened,
         };
+        match &opened {
+            Ok(_) => self.patience().greeted(began.elapsed()),
+            Err(_) => self.patience().forget(),
+        }
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) =
-            opened.as_ref().ok().map(|open| (open.greeting.revision, began.elapsed()));
+            opened.as_ref().ok().map(|open| open.greeting.revision);
         opened.map_err(|fault| self.told(fault))
+    }
+
+    fn patience(&self) -> MutexGuard<'_, Patience> {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// With what it wrote on standard error.
@@ -285,7 +299,7 @@ impl Wire for Pipe {
     fn revision(&self) -> Option<Revision> {
         let known = || *self.home.known.lock().unwrap_or_else(PoisonError::into_inner);
         let running = self.home.running().map(|open| open.greeting.revision);
-        running.or_else(|| known().map(|(revision, _)| revision))
+        running.or_else(known)
     }
 
     async fn close(&self) {
