@@ -2,6 +2,7 @@
 //! nothing to another. Listing is done by one that is nobody's.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -11,6 +12,7 @@ use policy::Permit;
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
+use tokio_util::task::TaskTracker;
 
 use crate::connector::{Bell, Connector, Offer};
 use crate::errand::Errand;
@@ -22,52 +24,88 @@ type Make = Box<dyn Fn() -> Result<Arc<dyn Connector>, Fault> + Send + Sync>;
 pub struct Split {
     make: Make,
     common: Arc<dyn Connector>,
-    own: Mutex<BTreeMap<String, Arc<Own>>>,
+    own: Mutex<Owners>,
+    owners_max: usize,
     bell: Mutex<Option<Bell>>,
+    /// Those that are being closed to make room.
+    leaving: TaskTracker,
 }
 
+#[derive(Default)]
+struct Owners {
+    all: BTreeMap<String, Arc<Own>>,
+    /// How often any of them was asked for.
+    uses: u64,
+}
+
+/// INVARIANT: whoever has something under way holds it, so one that only the map holds is at rest.
 struct Own {
     connector: Arc<dyn Connector>,
     /// What it knows of its tools, it knows from listing them.
     listed: OnceCell<()>,
+    /// Which of the uses was its last.
+    used: AtomicU64,
 }
 
 impl Split {
     pub fn new(
         make: impl Fn() -> Result<Arc<dyn Connector>, Fault> + Send + Sync + 'static,
     ) -> Result<Self, Fault> {
-        let common = make()?;
-        Ok(Self { make: Box::new(make), common, own: Mutex::default(), bell: Mutex::default() })
+        Ok(Self {
+            common: make()?,
+            make: Box::new(make),
+            own: Mutex::default(),
+            owners_max: limits::OWNERS_MAX,
+            bell: Mutex::default(),
+            leaving: TaskTracker::new(),
+        })
     }
 
-    /// The connector of one owner, made when first asked for.
-    async fn of(&self, owner: &str) -> Result<Arc<dyn Connector>, Fault> {
+    /// The connector of one owner, made when first asked for. It is not closed while it is held.
+    async fn of(&self, owner: &str) -> Result<Arc<Own>, Fault> {
         let own = self.find(owner)?;
         let listing = || async { own.connector.offer().await.map(drop) };
         own.listed.get_or_try_init(listing).await?;
-        Ok(Arc::clone(&own.connector))
-    }
-
-    fn find(&self, owner: &str) -> Result<Arc<Own>, Fault> {
-        let mut all = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = all.get(owner) {
-            return Ok(Arc::clone(own));
-        }
-        if all.len() >= limits::OWNERS_MAX {
-            let message = "too many callers have this upstream to themselves";
-            return Err(Fault::new(Code::RateLimited, message));
-        }
-        let own = Arc::new(Own { connector: (self.make)()?, listed: OnceCell::new() });
-        if let Some(bell) = self.bell.lock().unwrap_or_else(PoisonError::into_inner).clone() {
-            own.connector.attach(bell);
-        }
-        all.insert(owner.to_owned(), Arc::clone(&own));
         Ok(own)
     }
 
+    fn find(&self, owner: &str) -> Result<Arc<Own>, Fault> {
+        let mut owners = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.uses += 1;
+        let used = owners.uses;
+        if let Some(own) = owners.all.get(owner) {
+            own.used.store(used, Ordering::Relaxed);
+            return Ok(Arc::clone(own));
+        }
+        if owners.all.len() >= self.owners_max {
+            self.make_room(&mut owners)?;
+        }
+        let connector = (self.make)()?;
+        if let Some(bell) = self.bell.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            connector.attach(bell);
+        }
+        let own = Arc::new(Own { connector, listed: OnceCell::new(), used: AtomicU64::new(used) });
+        owners.all.insert(owner.to_owned(), Arc::clone(&own));
+        Ok(own)
+    }
+
+    /// Closes the one that was not used for longest, if any is at rest.
+    fn make_room(&self, owners: &mut Owners) -> Result<(), Fault> {
+        let at_rest = owners.all.iter().filter(|(_, own)| Arc::strong_count(own) == 1);
+        let longest = at_rest.min_by_key(|(_, own)| own.used.load(Ordering::Relaxed));
+        let longest = longest.map(|(owner, _)| owner.clone());
+        let Some(own) = longest.and_then(|owner| owners.all.remove(&owner)) else {
+            let message = "too many callers have this upstream to themselves";
+            return Err(Fault::new(Code::RateLimited, message));
+        };
+        self.leaving.spawn(async move { own.connector.close().await });
+        Ok(())
+    }
+
     fn all(&self) -> Vec<Arc<dyn Connector>> {
-        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        own.values().map(|own| &own.connector).chain([&self.common]).map(Arc::clone).collect()
+        let owners = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = owners.all.values();
+        own.map(|own| &own.connector).chain([&self.common]).map(Arc::clone).collect()
     }
 }
 
@@ -96,11 +134,13 @@ impl Connector for Split {
     }
 
     async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
-        self.of(&errand.owner).await?.call(permit, errand).await
+        let own = self.of(&errand.owner).await?;
+        own.connector.call(permit, errand).await
     }
 
     async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
-        self.of(&errand.owner).await?.ask(permit, errand).await
+        let own = self.of(&errand.owner).await?;
+        own.connector.ask(permit, errand).await
     }
 
     async fn follow(&self, permit: &Permit, wanted: bool) -> Result<(), Fault> {
@@ -142,5 +182,61 @@ impl Connector for Split {
             closing.spawn(async move { connector.close().await });
         }
         closing.join_all().await;
+        self.leaving.close();
+        self.leaving.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes that it was closed.
+    #[derive(Debug)]
+    struct Noting(Arc<AtomicU64>);
+
+    #[async_trait]
+    impl Connector for Noting {
+        fn protocol(&self) -> &'static str {
+            "custom"
+        }
+
+        async fn list(&self) -> Result<Vec<Value>, Fault> {
+            Ok(Vec::new())
+        }
+
+        async fn call(&self, _permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+            Ok(Answer::text("done"))
+        }
+
+        async fn close(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_was_away_for_longest_makes_room_unless_it_has_something_under_way() {
+        let closed = Arc::<AtomicU64>::default();
+        let noted = Arc::clone(&closed);
+        let made = Split::new(move || Ok(Arc::new(Noting(Arc::clone(&noted)))));
+        let split = Split { owners_max: 2, ..made.unwrap() };
+        let owners = || -> Vec<String> { split.own.lock().unwrap().all.keys().cloned().collect() };
+        for owner in ["ann", "bob", "ann", "eve"] {
+            split.of(owner).await.unwrap();
+        }
+        assert_eq!(owners(), ["ann", "eve"], "bob was away for longest");
+        let busy = split.of("ann").await.unwrap();
+        split.of("eve").await.unwrap();
+        split.of("bob").await.unwrap();
+        assert_eq!(owners(), ["ann", "bob"], "ann has something under way");
+        let _also_busy = split.of("bob").await.unwrap();
+        let refused = split.of("eve").await.map(drop).unwrap_err();
+        assert_eq!(refused.code, Code::RateLimited);
+        drop(busy);
+        split.of("eve").await.unwrap();
+        assert_eq!(owners(), ["bob", "eve"]);
+        split.close().await;
+        // Three made room; two and the one that is nobody's were closed at the end.
+        assert_eq!(closed.load(Ordering::SeqCst), 6);
     }
 }
