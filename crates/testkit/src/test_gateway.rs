@@ -51,6 +51,15 @@ impl TestGateway {
         self
     }
 
+    /// With bounds of its operator's on one upstream.
+    #[must_use]
+    pub fn member(mut self, name: &str, change: impl FnOnce(&mut Member)) -> Self {
+        let mut all = self.members.iter_mut();
+        let (_, member) = all.find(|(one, _)| one.as_str() == name).expect("it was put in before");
+        change(member);
+        self
+    }
+
     /// The built-in demo as upstream `demo`, with its manifest.
     #[must_use]
     pub fn demo(self) -> Self {

@@ -32,10 +32,12 @@ async fn a_call_without_its_key_is_refused() {
     assert_eq!(code(&world.call("pay", json!({"key": "k1"})).await), None);
 }
 
-/// CO-40: the shortest patience of caller, manifest and gate counts.
+/// CO-40: the shortest patience of caller, manifest and upstream counts; where the upstream has none,
+/// the gate's.
 #[tokio::test]
 async fn the_shortest_timeout_counts() {
-    let check = async |asked: Option<u64>, declared: Option<u64>, wanted: Duration| {
+    type Ms = Option<u64>;
+    let check = async |asked: Ms, declared: Ms, [upstream, tool]: [Ms; 2], wanted: Duration| {
         let recorder = Recorder::one("peek", Script::Echo);
         let limits = declared.map_or(json!({}), |ms| json!({"timeout_ms": ms}));
         let world = TestGateway::new()
@@ -44,6 +46,11 @@ async fn the_shortest_timeout_counts() {
                 "shelf",
                 manifest([capability("shelf.peek", "peek", json!({"limits": limits}))]),
             )
+            .member("shelf", |member| {
+                let own = tool.map(|ms| ("peek".to_owned(), Duration::from_millis(ms)));
+                member.timeout = upstream.map(Duration::from_millis);
+                member.tool_timeouts = own.into_iter().collect();
+            })
             .start()
             .await;
         let request = World::request("peek", json!({}));
@@ -54,10 +61,17 @@ async fn the_shortest_timeout_counts() {
         let call = world.last_record().await.call;
         assert_eq!(call.deadline, call.started_at.after(wanted));
     };
-    check(None, None, limits::CALL_TIMEOUT_DEFAULT).await;
-    check(Some(7_000), None, Duration::from_secs(7)).await;
-    check(Some(7_000), Some(5_000), Duration::from_secs(5)).await;
-    check(Some(7_000_000), Some(5_000_000), limits::CALL_TIMEOUT_DEFAULT).await;
+    let none = [None; 2];
+    check(None, None, none, limits::CALL_TIMEOUT_DEFAULT).await;
+    check(Some(7_000), None, none, Duration::from_secs(7)).await;
+    check(Some(7_000), Some(5_000), none, Duration::from_secs(5)).await;
+    check(Some(7_000_000), Some(5_000_000), none, limits::CALL_TIMEOUT_DEFAULT).await;
+    check(Some(7_000), Some(5_000), [Some(3_000), None], Duration::from_secs(3)).await;
+    check(Some(7_000), None, [Some(9_000_000), None], Duration::from_secs(7)).await;
+    check(None, None, [Some(9_000_000), None], Duration::from_hours(2) + Duration::from_mins(30))
+        .await;
+    check(None, None, [Some(3_000), Some(2_000)], Duration::from_secs(2)).await;
+    check(None, None, [Some(3_000), Some(4_000)], Duration::from_secs(4)).await;
 }
 
 /// CO-40: no answer in time is a fault of its own, and a read may be sent again.

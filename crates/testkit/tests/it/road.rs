@@ -164,8 +164,12 @@ async fn a_call_is_made_again_only_as_its_capability_says() {
         let world = gate.manifest("shelf", manifest([binding])).start().await;
         let request = World::request("peek", json!({}));
         let key = key.map(str::to_owned);
-        let done = world.send(CallRequest { idempotency_key: key, ..request }).await;
+        let done = world.send(CallRequest { idempotency_key: key.clone(), ..request }).await;
         assert_eq!((code(&done), recorder.count()), (Some(failed), calls), "{class} {retry}");
+        for seen in recorder.calls() {
+            let told = seen.meta.get("toolgate/idempotency_key").and_then(Value::as_str);
+            assert_eq!(told, key.as_deref(), "{class} {retry}");
+        }
         let repeats = done.result.unwrap().metrics.retry_count;
         assert_eq!(usize::try_from(repeats).unwrap(), calls - 1);
     };
