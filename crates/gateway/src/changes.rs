@@ -4,8 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
+use catalog::Entry;
 use context::Cleared;
-use model::{CallId, Caller, Code, DecisionId, Fault, Listed, LogLevel, Method, UpstreamName};
+use model::{
+    CallId, Caller, Code, DecisionId, Fault, Listed, LogLevel, Method, TaskVerb, UpstreamName,
+};
 use policy::{Facts, Permit, Way};
 use serde_json::{Map, Value};
 use tokio::sync::{broadcast, mpsc};
@@ -14,6 +17,7 @@ use upstream::Ring;
 use crate::browse::visible;
 use crate::doubt::Doubts;
 use crate::gateway::Gateway;
+use crate::tasks;
 
 /// Changes kept for a listener that is slow; one that falls further behind misses some.
 const CHANGES_KEPT: usize = 1_024;
@@ -27,8 +31,8 @@ pub enum Change {
     Resource {
         uri: String,
     },
+    /// In the words of the upstream's revision.
     Task {
-        method: String,
         params: Arc<Cleared<Map<String, Value>>>,
     },
     /// Somebody of this account has been where they were sent.
@@ -46,8 +50,15 @@ pub(crate) struct Changes {
     rings: std::sync::Mutex<Vec<(UpstreamName, mpsc::Receiver<Ring>)>>,
     ringing: BTreeMap<UpstreamName, mpsc::Sender<Ring>>,
     doubts: Doubts,
-    /// Followed resources: the permit under which, and how many follow.
-    followed: tokio::sync::Mutex<BTreeMap<String, (Permit, usize)>>,
+    /// What is followed: the permit under which, and how many follow.
+    followed: tokio::sync::Mutex<BTreeMap<Followed, (Permit, usize)>>,
+}
+
+/// What somebody wants to hear of. A resource is the same for all; a task is somebody's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Followed {
+    Resource(String),
+    Task { account: String, id: String },
 }
 
 impl Changes {
@@ -101,24 +112,42 @@ impl Gateway {
 
     /// Follows a resource for one more listener, or for one less.
     pub async fn follow(&self, caller: &Caller, uri: &str, wanted: bool) -> Result<(), Fault> {
+        self.follow_it(caller, Followed::Resource(uri.to_owned()), wanted).await
+    }
+
+    /// The same for a task of this caller's.
+    pub async fn follow_task(&self, caller: &Caller, id: &str, wanted: bool) -> Result<(), Fault> {
+        tasks::meet(self, caller, id).await?;
+        let account = caller.principal.account();
+        self.follow_it(caller, Followed::Task { account, id: id.to_owned() }, wanted).await
+    }
+
+    async fn follow_it(&self, caller: &Caller, it: Followed, wanted: bool) -> Result<(), Fault> {
+        let permit = || match &it {
+            Followed::Resource(uri) => self.read_permit(caller, uri),
+            Followed::Task { id, .. } => self.task_permit(caller, id),
+        };
+        let owner = caller.principal.account();
         let mut followed = self.changes.followed.lock().await;
-        match (followed.get_mut(uri), wanted) {
+        match (followed.get_mut(&it), wanted) {
             (Some((_, count)), true) => {
-                self.read_permit(caller, uri)?;
+                permit()?;
                 *count += 1;
             }
             (Some((_, count)), false) if *count > 1 => *count -= 1,
             (None, true) => {
-                let permit = self.read_permit(caller, uri)?;
-                self.tells_of_changes(&permit.key().upstream)?;
-                self.upstreams.follow(&permit, true).await?;
-                followed.insert(uri.to_owned(), (permit, 1));
+                let permit = permit()?;
+                if matches!(it, Followed::Resource(_)) {
+                    self.tells_of_changes(&permit.key().upstream)?;
+                }
+                self.upstreams.follow(&permit, &owner, true).await?;
+                followed.insert(it, (permit, 1));
             }
             (Some(_), false) => {
                 // A gate that closes ends its conversations anyway.
-                let last = followed.remove(uri).filter(|_| !self.stopping().is_cancelled());
+                let last = followed.remove(&it).filter(|_| !self.stopping().is_cancelled());
                 if let Some((permit, _)) = last {
-                    self.upstreams.follow(&permit, false).await?;
+                    self.upstreams.follow(&permit, &owner, false).await?;
                 }
             }
             (None, false) => {}
@@ -182,28 +211,49 @@ impl Gateway {
     fn read_permit(&self, caller: &Caller, uri: &str) -> Result<Permit, Fault> {
         let unknown = || Fault::new(Code::ResourceNotFound, "unknown resource").at(uri);
         let entry = self.catalogue().shelf().resource(uri).ok_or_else(unknown)?;
-        if entry.quarantined().is_some() || !visible(self, caller, &entry) {
-            return Err(unknown());
+        let params = Map::from_iter([("uri".to_owned(), uri.into())]);
+        self.permit(caller, &entry, &Method::ReadResource, &params).ok_or_else(unknown)
+    }
+
+    fn task_permit(&self, caller: &Caller, id: &str) -> Result<Permit, Fault> {
+        let unknown = || Fault::new(Code::TaskNotFound, "unknown task").at(id);
+        let tool = self.tasks.home(id, caller).ok_or_else(unknown)?.tool;
+        let catalogue = self.catalogue();
+        let entry = catalogue.entries().iter().find(|entry| entry.item.key == tool);
+        let params = Map::from_iter([("taskId".to_owned(), id.into())]);
+        let method = Method::Task(TaskVerb::Get);
+        self.permit(caller, entry.ok_or_else(unknown)?, &method, &params).ok_or_else(unknown)
+    }
+
+    /// Leave to hear of something, if this caller may see it and nobody need be asked.
+    fn permit(
+        &self,
+        caller: &Caller,
+        entry: &Entry,
+        method: &Method,
+        params: &Map<String, Value>,
+    ) -> Option<Permit> {
+        if entry.quarantined().is_some() || !visible(self, caller, entry) {
+            return None;
         }
         let now = self.clock.now();
-        let params = Map::from_iter([("uri".to_owned(), uri.into())]);
         let facts = Facts {
             call_id: &CallId::fresh(now),
             decision_id: &DecisionId::fresh(now),
             caller,
-            method: &Method::ReadResource,
+            method,
             item: &entry.item,
             capability: None,
             args: &Value::Null,
             written: None,
-            params: &params,
+            params,
             intent: None,
             spent: None,
             at: now,
         };
         match policy::decide(&self.rules(), &facts).way {
-            Way::Go(permit) => Ok(permit),
-            Way::Ask(_) | Way::No(_) => Err(unknown()),
+            Way::Go(permit) => Some(permit),
+            Way::Ask(_) | Way::No(_) => None,
         }
     }
 }

@@ -75,11 +75,11 @@ impl Gateway {
                     self.tell(Change::Visited { account, elicitation_id });
                 }
             }
-            Ring::Task { method, mut params } => {
+            Ring::Task { mut params } => {
                 // What a task asks is judged where its client looks at it, and not on this way.
                 params.shift_remove("inputRequests");
                 let params = Arc::new(context::pass(params, &self.settings.redactor));
-                self.tell(Change::Task { method, params });
+                self.tell(Change::Task { params });
             }
             Ring::Changed(what) => care.changed(what),
             Ring::Reopened => care.soon(),

@@ -14,6 +14,7 @@ pub mod pieces;
 pub mod revision;
 pub mod sse;
 pub mod strict;
+pub mod tasks;
 
 pub use decode::{Ask, Incoming, Request};
 pub use jsonrpc::{Id, Message, Refusal, RpcError};

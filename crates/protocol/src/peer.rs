@@ -110,9 +110,8 @@ pub enum FromServer {
     Updated {
         uri: String,
     },
-    /// `notifications/tasks` or `notifications/tasks/status`.
+    /// `notifications/tasks` or `notifications/tasks/status`, in the server's words.
     TaskNews {
-        method: String,
         params: Map<String, Value>,
     },
     /// `notifications/elicitation/complete`: somebody has been where they were sent.
@@ -177,12 +176,12 @@ fn interpret(message: Message) -> FromServer {
         }
         Message::Response { .. } => FromServer::Other,
         Message::Request { id, method, params, .. } => FromServer::Question { id, method, params },
-        Message::Notification { method, params } => news(method, params),
+        Message::Notification { method, params } => news(&method, params),
     }
 }
 
-fn news(method: String, params: Map<String, Value>) -> FromServer {
-    match method.as_str() {
+fn news(method: &str, params: Map<String, Value>) -> FromServer {
+    match method {
         "notifications/progress" => progress(&params).unwrap_or(FromServer::Other),
         "notifications/message" => {
             let level = params.get("level").and_then(Value::as_str).and_then(LogLevel::read);
@@ -199,9 +198,7 @@ fn news(method: String, params: Map<String, Value>) -> FromServer {
             let id = params.get("elicitationId").and_then(Value::as_str);
             id.map_or(FromServer::Other, |id| FromServer::Visited { elicitation_id: id.to_owned() })
         }
-        "notifications/tasks" | "notifications/tasks/status" => {
-            FromServer::TaskNews { method, params }
-        }
+        "notifications/tasks" | "notifications/tasks/status" => FromServer::TaskNews { params },
         _ => FromServer::Other,
     }
 }

@@ -43,8 +43,9 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Err(Fault::new(Code::MethodNotFound, message))
     }
 
-    /// Asks for news of the permit's resource, or for no more of it.
-    async fn follow(&self, _permit: &Permit, _wanted: bool) -> Result<(), Fault> {
+    /// Asks for news of the permit's resource or of its task, or for no more of it; a task is that of
+    /// `owner`.
+    async fn follow(&self, _permit: &Permit, _owner: &str, _wanted: bool) -> Result<(), Fault> {
         Ok(())
     }
 
@@ -93,7 +94,6 @@ pub struct Offer {
     /// How long the lists hold, as the upstream says; not said by most.
     #[serde(skip)]
     pub ttl: Option<Duration>,
-}
     /// Lists it has and did not give this time: they are empty here, and that says nothing.
     #[serde(skip)]
     pub unheard: BTreeSet<Listed>,
@@ -114,6 +114,7 @@ impl Offer {
         }
         self
     }
+}
 
 /// Something changed at an upstream.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,8 +123,8 @@ pub enum Ring {
     Updated {
         uri: String,
     },
+    /// News of a task, in the upstream's words.
     Task {
-        method: String,
         params: Map<String, Value>,
     },
     /// Somebody who was sent to an address has been there. It does not say who.

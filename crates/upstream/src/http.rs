@@ -52,8 +52,8 @@ pub struct HttpWire {
     opened_before: AtomicBool,
     open: Mutex<Option<Arc<Conversation>>>,
     bell: StdMutex<Option<Bell>>,
-    /// Resources somebody wants news of.
-    followed: StdMutex<BTreeSet<String>>,
+    /// What somebody wants news of.
+    followed: StdMutex<BTreeSet<Followed>>,
     listening: StdMutex<Option<AbortOnDropHandle<()>>>,
     underway: Arc<Underway>,
 }
@@ -98,20 +98,7 @@ impl Http {
         credentials: &Credentials,
         age: Age,
     ) -> Result<Self, Fault> {
-        Ok(Self::over(HttpWire {
-            net: Arc::new(Net::new(url, credentials, egress)?),
-            road,
-            age,
-            known: StdMutex::default(),
-            recalled: StdMutex::default(),
-            patience: StdMutex::default(),
-            opened_before: AtomicBool::new(false),
-            open: Mutex::new(None),
-            bell: StdMutex::new(None),
-            followed: StdMutex::default(),
-            listening: StdMutex::new(None),
-            underway: Arc::default(),
-        }))
+        Ok(Self::over(HttpWire::new(Net::new(url, credentials, egress)?, road, age)))
     }
 }
 
@@ -131,15 +118,17 @@ impl Wire for HttpWire {
         self.ask_in(&conversation, asking).await?.settled()
     }
 
-    async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault> {
+    async fn follow(&self, what: Followed, wanted: bool) -> Result<(), Fault> {
         let conversation = self.conversation().await?;
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let changed = if wanted { followed.insert(uri.to_owned()) } else { followed.remove(uri) };
+        let changed = if wanted { followed.insert(what.clone()) } else { followed.remove(&what) };
         if !changed {
             return Ok(());
         }
         if !conversation.greeting.revision.is_modern() {
-            self.ask(&subscription(uri, wanted)).await?;
+            for asking in subscriptions([&what], wanted) {
+                self.ask(&asking).await?;
+            }
         }
         *self.followed.lock().unwrap_or_else(PoisonError::into_inner) = followed;
         if conversation.greeting.revision.is_modern() {
@@ -196,6 +185,23 @@ impl Asked {
 }
 
 impl HttpWire {
+    fn new(net: Net, road: Road, age: Age) -> Self {
+        Self {
+            net: Arc::new(net),
+            road,
+            age,
+            known: StdMutex::default(),
+            recalled: StdMutex::default(),
+            patience: StdMutex::default(),
+            opened_before: AtomicBool::new(false),
+            open: Mutex::new(None),
+            bell: StdMutex::new(None),
+            followed: StdMutex::default(),
+            listening: StdMutex::new(None),
+            underway: Arc::default(),
+        }
+    }
+
     async fn conversation(&self) -> Result<Arc<Conversation>, Fault> {
         let mut slot = self.open.lock().await;
         if let Some(open) = slot.as_ref().filter(|open| open.is_alive()) {
@@ -217,8 +223,7 @@ impl HttpWire {
     async fn follow_again(&self, conversation: &Arc<Conversation>) {
         let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let modern = conversation.greeting.revision.is_modern();
-        for uri in followed.iter().filter(|_| !modern) {
-            let asking = subscription(uri, true);
+        for asking in subscriptions(followed.iter().filter(|_| !modern), true) {
             let asked = self.ask_in(conversation, &asking);
             if !matches!(tokio::time::timeout(limits::STOP_GRACE, asked).await, Ok(Ok(_))) {
                 tracing::debug!("an upstream was not asked again for news of a resource");
@@ -297,11 +302,11 @@ impl HttpWire {
     /// Listens for changes from now on, in place of any listening before.
     fn listen(&self, conversation: &Arc<Conversation>) {
         let Some(bell) = self.bell().filter(|_| conversation.stream.is_none()) else { return };
-        let uris = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let work = listen::listen(
             Arc::clone(&self.net),
             Arc::clone(conversation),
-            uris.into_iter().collect(),
+            followed,
             listen::Ears { bell, underway: Arc::clone(&self.underway) },
         );
         let handle = AbortOnDropHandle::new(tokio::spawn(work));

@@ -15,15 +15,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use model::call::ServerLineage;
-use model::{Answer, Code, Fault, ItemKind, Listed, LogLevel, Method};
+use model::{Answer, Code, Fault, Listed, LogLevel, Method};
 use policy::Permit;
 use protocol::headers::{self, Mirrored};
 use protocol::jsonrpc;
 use serde_json::{Map, Value};
 
 use self::logging::Logging;
-pub use self::wire::Wire;
-pub(crate) use self::wire::{Asking, Greeting, Reply, offered, subscription, wish};
+pub(crate) use self::wire::{Asking, Greeting, Reply, offered, subscriptions, wish};
+pub use self::wire::{Followed, Wire};
 use crate::connector::{Bell, Connector, Offer};
 use crate::errand::Errand;
 pub use protocol::Revision;
@@ -212,10 +212,14 @@ impl<W: Wire> Connector for Mcp<W> {
         }
     }
 
-    async fn follow(&self, permit: &Permit, wanted: bool) -> Result<(), Fault> {
-        debug_assert_eq!(permit.key().kind, ItemKind::Resource, "only resources are followed");
-        let uri = permit.params().get("uri").and_then(Value::as_str).unwrap_or(permit.tool());
-        self.wire.follow(uri, wanted).await
+    async fn follow(&self, permit: &Permit, _owner: &str, wanted: bool) -> Result<(), Fault> {
+        let param = |key: &str| permit.params().get(key).and_then(Value::as_str).map(str::to_owned);
+        let what = match permit.method() {
+            Method::Task(_) => param("taskId").map(Followed::Task),
+            _ => param("uri").map(Followed::Resource),
+        };
+        let what = what.ok_or_else(|| Fault::internal("nothing to follow is named"))?;
+        self.wire.follow(what, wanted).await
     }
 
     async fn set_log_level(&self, level: LogLevel) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use model::call::ServerLineage;
-use model::{Answer, Code, Fault, LogLevel};
+use model::{Answer, Code, Fault, LogLevel, Method};
 use policy::Permit;
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
@@ -143,8 +143,13 @@ impl Connector for Split {
         own.connector.ask(permit, errand).await
     }
 
-    async fn follow(&self, permit: &Permit, wanted: bool) -> Result<(), Fault> {
-        self.common.follow(permit, wanted).await
+    /// A resource is the same for all; a task is with the one that made it.
+    async fn follow(&self, permit: &Permit, owner: &str, wanted: bool) -> Result<(), Fault> {
+        if !matches!(permit.method(), Method::Task(_)) {
+            return self.common.follow(permit, owner, wanted).await;
+        }
+        let own = self.of(owner).await?;
+        own.connector.follow(permit, owner, wanted).await
     }
 
     async fn set_log_level(&self, level: LogLevel) {

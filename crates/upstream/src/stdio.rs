@@ -85,8 +85,8 @@ struct Home {
     recalled: StdMutex<Option<Revision>>,
     closed: CancellationToken,
     bell: StdMutex<Option<Bell>>,
-    /// Resources somebody wants news of.
-    followed: StdMutex<BTreeSet<String>>,
+    /// What somebody wants news of.
+    followed: StdMutex<BTreeSet<Followed>>,
     /// Asks for news, one wish at a time.
     listening: StdMutex<Option<AbortOnDropHandle<()>>>,
     said: Arc<Said>,
@@ -96,7 +96,7 @@ struct Home {
 struct Conversation {
     child: Child,
     greeting: Arc<Greeting>,
-    /// A child whose resources are followed is in use.
+    /// A child that somebody wants news of is in use.
     held: StdMutex<Option<InUse>>,
 }
 
@@ -224,14 +224,14 @@ impl Home {
     /// one request, answered for as long as the child lives; before, a new child knows of nothing that
     /// the former was asked for.
     fn listen(&self, open: &Arc<Conversation>) {
-        let uris: Vec<String> = self.followed().into_iter().collect();
+        let followed = self.followed();
         let open = Arc::clone(open);
         let handle = AbortOnDropHandle::new(tokio::spawn(async move {
             let revision = open.greeting.revision;
             let wishes = if revision.is_modern() {
-                vec![wish(&open.greeting, &uris)]
+                vec![wish(&open.greeting, &followed)]
             } else {
-                uris.iter().map(|uri| subscription(uri, true)).collect()
+                subscriptions(&followed, true)
             };
             for asking in wishes {
                 if let Err(fault) = open.child.ask(None, |id| asking.frame(id, revision)).await {
@@ -242,7 +242,7 @@ impl Home {
         *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
     }
 
-    fn followed(&self) -> BTreeSet<String> {
+    fn followed(&self) -> BTreeSet<Followed> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -265,15 +265,17 @@ impl Wire for Pipe {
         open.child.ask(asking.errand, |id| asking.frame(id, revision)).await
     }
 
-    async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault> {
+    async fn follow(&self, what: Followed, wanted: bool) -> Result<(), Fault> {
         let open = self.conversation().await?;
         let mut followed = self.home.followed();
-        let changed = if wanted { followed.insert(uri.to_owned()) } else { followed.remove(uri) };
+        let changed = if wanted { followed.insert(what.clone()) } else { followed.remove(&what) };
         if !changed {
             return Ok(());
         }
         if !open.greeting.revision.is_modern() {
-            self.ask(&subscription(uri, wanted)).await?;
+            for asking in subscriptions([&what], wanted) {
+                self.ask(&asking).await?;
+            }
         }
         *self.home.followed.lock().unwrap_or_else(PoisonError::into_inner) = followed;
         self.home.hold(&open);

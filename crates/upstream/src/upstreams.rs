@@ -157,10 +157,10 @@ impl Upstreams {
         errand.bound(member.breaker.guard(member.connector.ask(permit, errand))).await
     }
 
-    /// Asks for news of the permit's resource, or for no more of it.
-    pub async fn follow(&self, permit: &Permit, wanted: bool) -> Result<(), Fault> {
+    /// Asks for news of the permit's resource or of the owner's task, or for no more of it.
+    pub async fn follow(&self, permit: &Permit, owner: &str, wanted: bool) -> Result<(), Fault> {
         let member = self.members.get(permit.upstream()).ok_or_else(not_connected)?;
-        Errand::quiet().bound(member.connector.follow(permit, wanted)).await
+        Errand::quiet().bound(member.connector.follow(permit, owner, wanted)).await
     }
 
     /// Tells these of them which log messages are wanted.

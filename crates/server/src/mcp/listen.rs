@@ -3,15 +3,14 @@
 use gateway::{Change, Gateway};
 use model::Listed;
 use protocol::decode::Interest;
-use protocol::{Id, encode};
+use protocol::tasks::{self, SUBSCRIPTION};
+use protocol::{Id, Revision, encode};
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{Mcp, Outlet};
 use crate::reply::Said;
 use crate::sessions::Visit;
-
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 impl Mcp {
     /// 2026-07-28: says what will be told, then tells it until the client has heard enough.
@@ -36,9 +35,11 @@ impl Mcp {
                 change = changes.recv() => change,
             };
             let frames = match change {
-                Ok(change) => frame(&change, &honoured, &meta).into_iter().collect(),
+                Ok(change) => {
+                    frame(visit.revision, &change, &honoured, &meta).into_iter().collect()
+                }
                 // Whoever missed changes is told that everything may have changed.
-                Err(RecvError::Lagged(_)) => all_lists(&honoured, &meta),
+                Err(RecvError::Lagged(_)) => all_lists(visit.revision, &honoured, &meta),
                 Err(RecvError::Closed) => break,
             };
             // A client that does not read is not waited for.
@@ -46,6 +47,11 @@ impl Mcp {
         }
         for uri in &honoured.uris {
             self.unfollow(visit, uri).await;
+        }
+        for id in &honoured.task_ids {
+            if let Err(fault) = self.gateway.follow_task(&visit.caller, id, false).await {
+                tracing::debug!(%fault, "an upstream was not told that nobody follows any more");
+            }
         }
         let mut result = Map::new();
         result.insert("_meta".to_owned(), meta);
@@ -70,7 +76,7 @@ impl Mcp {
                 .into_iter()
                 .collect(),
         };
-        frame(change, &honoured, &Value::Null)
+        frame(visit.revision, change, &honoured, &Value::Null)
     }
 
     async fn honour(&self, visit: &Visit, wanted: Interest) -> Interest {
@@ -82,13 +88,19 @@ impl Mcp {
                 Err(fault) => tracing::debug!(%fault, "a resource cannot be followed"),
             }
         }
-        let mine = |id: &String| self.gateway.owns_task(&visit.caller, id);
+        let mut task_ids = Vec::new();
+        for id in wanted.task_ids {
+            match self.gateway.follow_task(&visit.caller, &id, true).await {
+                Ok(()) => task_ids.push(id),
+                Err(fault) => tracing::debug!(%fault, "a task cannot be followed"),
+            }
+        }
         Interest {
             tools: wanted.tools && declares(&capabilities, "tools"),
             prompts: wanted.prompts && declares(&capabilities, "prompts"),
             resources: wanted.resources && declares(&capabilities, "resources"),
             uris,
-            task_ids: wanted.task_ids.into_iter().filter(mine).collect(),
+            task_ids,
         }
     }
 
@@ -137,7 +149,12 @@ fn honoured_json(honoured: &Interest) -> Value {
 
 /// The notification of a change for whoever listens for this, marked with `meta` where it belongs
 /// to a subscription.
-fn frame(change: &Change, honoured: &Interest, meta: &Value) -> Option<Vec<u8>> {
+fn frame(
+    revision: Revision,
+    change: &Change,
+    honoured: &Interest,
+    meta: &Value,
+) -> Option<Vec<u8>> {
     let (method, mut params) = match change {
         Change::List(Listed::Tools) if honoured.tools => (TOOLS, Map::new()),
         Change::List(Listed::Prompts) if honoured.prompts => (PROMPTS, Map::new()),
@@ -147,10 +164,10 @@ fn frame(change: &Change, honoured: &Interest, meta: &Value) -> Option<Vec<u8>> 
         Change::Resource { uri } if honoured.uris.contains(uri) => {
             (UPDATED, Map::from_iter([("uri".to_owned(), uri.clone().into())]))
         }
-        Change::Task { method, params } => {
+        Change::Task { params } => {
             let id = task_of(change)?;
             honoured.task_ids.iter().any(|mine| mine == id).then_some(())?;
-            (method.as_str(), params.get().clone())
+            tasks::news(revision, params.get())
         }
         Change::List(_) | Change::Resource { .. } | Change::Visited { .. } => return None,
     };
@@ -165,12 +182,12 @@ const PROMPTS: &str = "notifications/prompts/list_changed";
 const RESOURCES: &str = "notifications/resources/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
-fn all_lists(honoured: &Interest, meta: &Value) -> Vec<Vec<u8>> {
+fn all_lists(revision: Revision, honoured: &Interest, meta: &Value) -> Vec<Vec<u8>> {
     let lists = [Listed::Tools, Listed::Prompts, Listed::Resources].map(Change::List);
-    lists.iter().filter_map(|change| frame(change, honoured, meta)).collect()
+    lists.iter().filter_map(|change| frame(revision, change, honoured, meta)).collect()
 }
 
 fn task_of(change: &Change) -> Option<&str> {
-    let Change::Task { params, .. } = change else { return None };
+    let Change::Task { params } = change else { return None };
     params.get().get("taskId").and_then(Value::as_str)
 }

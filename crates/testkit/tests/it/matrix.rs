@@ -9,7 +9,9 @@
 )]
 
 mod client;
+mod http;
 mod servers;
+mod tasks;
 mod visits;
 mod words;
 
@@ -176,7 +178,7 @@ async fn hears_of_changes(front: &Front, revision: &'static str) {
 
 /// A job that its server makes a task is one for a client that follows tasks, and for others an answer
 /// that takes its time. Servers before 2026-07-28 have none here; those with tasks of their own are in
-/// the connector's tests.
+/// `tasks.rs`.
 async fn becomes_a_task(front: &Front, revision: &'static str, server: &str) {
     let modern = |revision: &str| revision == "2026-07-28";
     let follows = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});

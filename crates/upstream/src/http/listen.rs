@@ -1,5 +1,6 @@
 //! The stream on which a server tells of changes: opened once, opened again when it breaks.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -13,19 +14,19 @@ use super::{Conversation, Underway};
 use crate::connector::{Bell, Ring};
 use crate::http_client;
 use crate::limits;
-use crate::mcp::wish;
+use crate::mcp::{Followed, wish};
 
 /// Listens for as long as the task lives, or until the server says it has nothing to tell.
 pub(super) async fn listen(
     net: Arc<Net>,
     conversation: Arc<Conversation>,
-    uris: Vec<String>,
+    followed: BTreeSet<Followed>,
     ears: Ears,
 ) {
     let mut pause = limits::LISTEN_PAUSE_MIN;
     let mut so_far = SoFar::default();
     loop {
-        match once(&net, &conversation, &uris, &ears, &mut so_far).await {
+        match once(&net, &conversation, &followed, &ears, &mut so_far).await {
             Ok(Ended::NotOffered) if so_far.offered => {
                 // It has forgotten us, and what it offers may be something else by now.
                 return ears.bell.ring(Ring::Lost);
@@ -67,7 +68,7 @@ enum Ended {
 async fn once(
     net: &Arc<Net>,
     conversation: &Conversation,
-    uris: &[String],
+    followed: &BTreeSet<Followed>,
     ears: &Ears,
     so_far: &mut SoFar,
 ) -> Result<Ended, Fault> {
@@ -76,7 +77,7 @@ async fn once(
     let response = if modern {
         net.post(
             &listen_headers(conversation),
-            wish(&conversation.greeting, uris).frame(id, conversation.greeting.revision),
+            wish(&conversation.greeting, followed).frame(id, conversation.greeting.revision),
         )
         .await?
     } else {

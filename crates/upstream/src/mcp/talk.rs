@@ -65,7 +65,7 @@ pub(crate) fn hear(
         }
         FromServer::Changed(what) => ring(bell, Ring::Changed(what)),
         FromServer::Updated { uri } => ring(bell, Ring::Updated { uri }),
-        FromServer::TaskNews { method, params } => ring(bell, Ring::Task { method, params }),
+        FromServer::TaskNews { params } => ring(bell, Ring::Task { params }),
         FromServer::Visited { elicitation_id } => ring(bell, Ring::Visited { elicitation_id }),
         FromServer::Response { .. } | FromServer::Other => {}
     }

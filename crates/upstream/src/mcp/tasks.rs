@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use model::{Client, Code, Fault, Method, TaskVerb};
 use protocol::jsonrpc;
+use protocol::tasks::{EXTENSION, as_legacy, as_modern};
 use serde_json::{Map, Value, json};
 
 use self::follow::follow;
@@ -17,7 +18,6 @@ use super::rounds;
 use super::wire::{Asking, Reply, Wire};
 use crate::errand::Errand;
 
-const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// Makes a call that is to become a task: its client asked for one, or its server of 2025-11-25 makes
@@ -223,31 +223,6 @@ fn legacy_task(result: &Value) -> Option<&Map<String, Value>> {
 
 fn modern_task(result: &Value) -> Option<&Map<String, Value>> {
     result.as_object().filter(|task| task.get("resultType").is_some_and(|kind| kind == "task"))
-}
-
-fn as_modern(task: &Map<String, Value>) -> Map<String, Value> {
-    let mut told = renamed(task, &[("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")]);
-    told.insert("resultType".to_owned(), "task".into());
-    told
-}
-
-fn as_legacy(task: &Map<String, Value>) -> Map<String, Value> {
-    let mut told = renamed(task, &[("ttlMs", "ttl"), ("pollIntervalMs", "pollInterval")]);
-    for key in ["resultType", "result", "error", "inputRequests", "requestState"] {
-        told.shift_remove(key);
-    }
-    told.entry("ttl").or_insert(Value::Null);
-    told
-}
-
-fn renamed(task: &Map<String, Value>, names: &[(&str, &str)]) -> Map<String, Value> {
-    let name = |key: &String| {
-        names
-            .iter()
-            .find(|(from, _)| from == key)
-            .map_or_else(|| key.clone(), |(_, to)| (*to).to_owned())
-    };
-    task.iter().map(|(key, value)| (name(key), value.clone())).collect()
 }
 
 /// What a server answered in place of a result, for those who look for it in the task.

@@ -1,11 +1,12 @@
 //! What must carry messages to one MCP server and back.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use model::call::ServerLineage;
 use model::{Client, Code, Fault, canonical};
-use protocol::{Revision, jsonrpc, peer};
+use protocol::{Revision, jsonrpc, peer, tasks};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -154,8 +155,8 @@ pub trait Wire: Send + Sync + std::fmt::Debug + 'static {
     /// Sends one request and waits for its result. Losing the future cancels the request.
     async fn ask(&self, asking: &Asking<'_>) -> Result<Reply, Fault>;
 
-    /// Wants news of one resource, or no longer.
-    async fn follow(&self, uri: &str, wanted: bool) -> Result<(), Fault>;
+    /// Wants news of this, or no longer.
+    async fn follow(&self, what: Followed, wanted: bool) -> Result<(), Fault>;
 
     fn attach(&self, bell: Bell);
 
@@ -179,8 +180,23 @@ pub trait Wire: Send + Sync + std::fmt::Debug + 'static {
     async fn close(&self) {}
 }
 
-/// 2026-07-28: everything this server can tell of, and the resources somebody follows.
-pub(crate) fn wish(greeting: &Greeting, uris: &[String]) -> Asking<'static> {
+/// What somebody wants news of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Followed {
+    Resource(String),
+    Task(String),
+}
+
+/// Listens for the gate, which follows tasks whoever its clients are.
+static LISTENER: LazyLock<Errand> = LazyLock::new(|| {
+    let extensions = json!({tasks::EXTENSION: {}});
+    let capabilities = Map::from_iter([("extensions".to_owned(), extensions)]);
+    let client = Arc::new(Client { capabilities, ..Client::default() });
+    Errand { client, ..Errand::quiet() }
+});
+
+/// 2026-07-28: everything this server can tell of, and what somebody follows.
+pub(crate) fn wish(greeting: &Greeting, followed: &BTreeSet<Followed>) -> Asking<'static> {
     let declares = |feature: &str| {
         let feature = greeting.capabilities.get(feature);
         feature.and_then(|feature| feature.get("listChanged")).and_then(Value::as_bool)
@@ -195,15 +211,65 @@ pub(crate) fn wish(greeting: &Greeting, uris: &[String]) -> Asking<'static> {
             wanted.insert(key.to_owned(), true.into());
         }
     }
+    let (mut uris, mut ids) = (Vec::new(), Vec::new());
+    for one in followed {
+        match one {
+            Followed::Resource(uri) => uris.push(uri),
+            Followed::Task(id) => ids.push(id),
+        }
+    }
     if !uris.is_empty() {
         wanted.insert("resourceSubscriptions".to_owned(), json!(uris));
     }
+    let errand = (!ids.is_empty()).then(|| &*LISTENER);
+    if !ids.is_empty() {
+        wanted.insert("taskIds".to_owned(), json!(ids));
+    }
     let params = Map::from_iter([("notifications".to_owned(), wanted.into())]);
-    Asking::own("subscriptions/listen", params)
+    Asking { errand, ..Asking::own("subscriptions/listen", params) }
 }
 
-/// Up to 2025-11-25: wants news of one resource, or no longer.
-pub(crate) fn subscription(uri: &str, wanted: bool) -> Asking<'static> {
+/// Up to 2025-11-25: wants news of these, or no longer. Of tasks such a server tells unasked.
+pub(crate) fn subscriptions<'a>(
+    followed: impl IntoIterator<Item = &'a Followed>,
+    wanted: bool,
+) -> Vec<Asking<'static>> {
     let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
-    Asking::own(method, Map::from_iter([("uri".to_owned(), uri.into())]))
+    let asking = |followed: &Followed| match followed {
+        Followed::Resource(uri) => {
+            let params = Map::from_iter([("uri".to_owned(), uri.clone().into())]);
+            Some(Asking::own(method, params))
+        }
+        Followed::Task(_) => None,
+    };
+    followed.into_iter().filter_map(asking).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CO-186: a server of 2026-07-28 tells of a task only where it is asked to, by who follows tasks.
+    #[test]
+    fn what_is_followed_is_wished_for() {
+        let greeting = Greeting::read(Revision::V2026_07_28, &json!({}));
+        let check = |followed: &[Followed], wanted: Value, able: Value| {
+            let followed: BTreeSet<Followed> = followed.iter().cloned().collect();
+            let frame = wish(&greeting, &followed).frame(1, greeting.revision);
+            let said: Value = serde_json::from_slice(&frame).unwrap();
+            assert_eq!(said["params"]["notifications"], wanted);
+            let told = &said["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+            assert_eq!(told, &able);
+        };
+        let (note, task) = (Followed::Resource("a://b".into()), Followed::Task("t1".into()));
+        let uris = json!(["a://b"]);
+        check(&[], json!({}), json!({}));
+        check(std::slice::from_ref(&note), json!({"resourceSubscriptions": uris}), json!({}));
+        let able = json!({"extensions": {tasks::EXTENSION: {}}});
+        let both = json!({"resourceSubscriptions": uris, "taskIds": ["t1"]});
+        check(&[task.clone(), note.clone()], both, able);
+        let methods: Vec<_> =
+            subscriptions(&[task, note], false).iter().map(|asking| asking.method).collect();
+        assert_eq!(methods, ["resources/unsubscribe"]);
+    }
 }

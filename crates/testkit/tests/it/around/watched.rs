@@ -57,7 +57,7 @@ impl Connector for Watched {
         Ok(answer.as_object().cloned().unwrap_or_default())
     }
 
-    async fn follow(&self, _permit: &Permit, _wanted: bool) -> Result<(), Fault> {
+    async fn follow(&self, _permit: &Permit, _owner: &str, _wanted: bool) -> Result<(), Fault> {
         self.seen.push("follow".to_owned());
         Ok(())
     }

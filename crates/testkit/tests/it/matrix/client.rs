@@ -7,9 +7,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use toolgate_testkit::World;
 
+use super::http;
 use crate::{mcp, open_door};
 
-const MODERN: &str = "2026-07-28";
+pub(super) const MODERN: &str = "2026-07-28";
 
 pub(super) struct Client {
     revision: &'static str,
@@ -28,11 +29,7 @@ pub(super) struct Client {
 impl Client {
     /// One that can do all its revision knows.
     pub(super) async fn connect(world: &World, revision: &'static str) -> Self {
-        let mut able = json!({"roots": {}, "sampling": {}});
-        if revision >= "2025-06-18" {
-            able["elicitation"] = json!({});
-        }
-        Self::connect_able(world, revision, able).await
+        Self::connect_able(world, revision, all(revision)).await
     }
 
     pub(super) async fn connect_able(world: &World, revision: &'static str, able: Value) -> Self {
@@ -46,10 +43,30 @@ impl Client {
         revision: &'static str,
         able: Value,
     ) -> Self {
+        let surface = mcp(world, door);
+        let serve = |theirs, gate| stdio::serve(surface, theirs, gate, CancellationToken::new());
+        Self::connect_through(serve, revision, able).await
+    }
+
+    /// The same over HTTP.
+    pub(super) async fn connect_over_http(world: &World, revision: &'static str) -> Self {
+        let surface = mcp(world, open_door());
+        Self::connect_through(
+            |lines, said| http::carry(surface, lines, said),
+            revision,
+            all(revision),
+        )
+        .await
+    }
+
+    async fn connect_through<F: Future<Output = ()> + Send + 'static>(
+        serve: impl FnOnce(DuplexStream, DuplexStream) -> F,
+        revision: &'static str,
+        able: Value,
+    ) -> Self {
         let (input, theirs) = tokio::io::duplex(1 << 20);
         let (output, gate) = tokio::io::duplex(1 << 20);
-        let serving =
-            tokio::spawn(stdio::serve(mcp(world, door), theirs, gate, CancellationToken::new()));
+        let serving = tokio::spawn(serve(theirs, gate));
         let mut client = Self {
             revision,
             able,
@@ -190,14 +207,23 @@ impl Client {
             assert!(followed["result"].is_object(), "{followed}");
             return;
         }
+        self.listen(&json!({"toolsListChanged": true, "resourceSubscriptions": [uri]})).await;
+    }
+
+    /// 2026-07-28: wants to hear of all this, and will.
+    pub(super) async fn listen(&mut self, wanted: &Value) {
+        assert_eq!(&self.listens(wanted).await, wanted);
+    }
+
+    /// The same; what of it the gate will tell.
+    pub(super) async fn listens(&mut self, wanted: &Value) -> Value {
         self.last_id += 1;
-        let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": [uri]});
         let mut params = json!({"notifications": wanted});
         self.introduce(&mut params);
         let (id, method) = (self.last_id, "subscriptions/listen");
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
         let told = self.until("notifications/subscriptions/acknowledged").await;
-        assert_eq!(told["params"]["notifications"], wanted, "{told}");
+        told["params"]["notifications"].clone()
     }
 
     /// Reads up to this message; what else is told is kept.
@@ -252,4 +278,13 @@ impl Client {
     async fn send(&mut self, message: &Value) {
         self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
+}
+
+/// Everything a client of this revision can be asked.
+fn all(revision: &str) -> Value {
+    let mut able = json!({"roots": {}, "sampling": {}});
+    if revision >= "2025-06-18" {
+        able["elicitation"] = json!({});
+    }
+    able
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 
-use super::super::wire::Greeting;
+use super::super::wire::{Followed, Greeting};
 use super::*;
 use crate::connector::Bell;
 use crate::errand::{Listener, News};
@@ -48,7 +48,7 @@ impl Wire for Scripted {
         outcome.map(|value| Reply { value, written: None }).map_err(peer::call_fault)
     }
 
-    async fn follow(&self, _: &str, _: bool) -> Result<(), Fault> {
+    async fn follow(&self, _: Followed, _: bool) -> Result<(), Fault> {
         Ok(())
     }
 
@@ -251,7 +251,7 @@ impl Wire for Curious {
         Ok(Reply { value, written: None })
     }
 
-    async fn follow(&self, _: &str, _: bool) -> Result<(), Fault> {
+    async fn follow(&self, _: Followed, _: bool) -> Result<(), Fault> {
         Ok(())
     }
 
