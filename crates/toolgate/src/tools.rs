@@ -1,5 +1,5 @@
 //! Tools for a Rust program: load the servers of an `mcp.json`, filter, list and call. Every call goes
-//! down the same road as an agent's.
+//! down the same road as an agent's, and a server that changes its list is asked for it again.
 //!
 //! ```
 //! # use serde_json::json;
@@ -34,6 +34,7 @@ use catalog::Entry;
 use gateway::{CallRequest, Gateway, Watch};
 use model::{Answer, Caller, Code, Fault, Principal};
 use serde_json::{Value, json};
+use tokio_util::task::AbortOnDropHandle;
 
 pub use catalog::names::parse_wire_name;
 pub use model::tool_error::{McpToolError, ToolError};
@@ -55,6 +56,8 @@ pub struct Client {
     /// What a configured gate keeps beside; a bound server needs none of it.
     _gate: Option<Gate>,
     caller: Caller,
+    /// Takes in what servers tell, as `toolgate up` does. Ends with the client.
+    watching: AbortOnDropHandle<()>,
 }
 
 impl Client {
@@ -73,7 +76,13 @@ impl Client {
     pub async fn of(config: &Config, data: &Path, caller: Caller) -> Result<Self, ToolError> {
         let gate = assemble::gate(config, Transport::Stdio, data, "library").await;
         let gate = gate.map_err(|error| Fault::new(Code::UpstreamUnavailable, error.message))?;
-        Ok(Self { gateway: Arc::clone(&gate.gateway), _gate: Some(gate), caller })
+        Ok(Self::over(Arc::clone(&gate.gateway), Some(gate), caller))
+    }
+
+    fn over(gateway: Arc<Gateway>, gate: Option<Gate>, caller: Caller) -> Self {
+        let watched = Arc::clone(&gateway);
+        let watching = AbortOnDropHandle::new(tokio::spawn(async move { watched.watch().await }));
+        Self { gateway, _gate: gate, caller, watching }
     }
 
     /// The servers, in the order of their names.
@@ -105,8 +114,26 @@ impl Client {
         Ok(self.tools(filter).into_iter().filter(|tool| tool.server_name == server).collect())
     }
 
+    /// The same under another prefix than `mcp`: `namespace__server__tool`.
+    pub fn tools_as(
+        &self,
+        namespace: &str,
+        server: &str,
+        filter: &Filter,
+    ) -> Result<Vec<BoundTool>, ToolError> {
+        let renamed = |tool: BoundTool| BoundTool {
+            name: namespace_name(&tool.original_name, &tool.server_name, namespace),
+            ..tool
+        };
+        Ok(self.tools_of(server, filter)?.into_iter().map(renamed).collect())
+    }
+
+    /// Lets running calls finish, for a while, and ends what was opened.
     pub async fn close(self) {
         self.gateway.close(CLOSE).await;
+        if let Err(error) = self.watching.await {
+            tracing::error!(%error, "looking after servers broke off");
+        }
     }
 
     /// Calls a tool by any of its names, under the client's grants or under these in their place; its

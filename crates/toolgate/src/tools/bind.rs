@@ -89,7 +89,7 @@ impl Client {
             return Err(Fault { message, ..fault }.into());
         }
         let caller = Caller { grants: read(grants), ..Caller::new(Principal::user("local")) };
-        Ok(Self { gateway: Arc::new(gateway), _gate: None, caller })
+        Ok(Self::over(Arc::new(gateway), None, caller))
     }
 }
 

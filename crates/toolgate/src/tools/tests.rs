@@ -264,3 +264,34 @@ async fn launch_parameters_are_opened_over_stdio() {
     let error = Client::bind(nowhere, &[], other.path()).await.unwrap_err();
     assert!(error.to_string().contains("`gone`"), "{error}");
 }
+
+/// A program that stays sees what its servers have by then.
+#[tokio::test]
+async fn a_tool_that_is_added_later_is_there() {
+    let home = tempfile::tempdir().unwrap();
+    let added = home.path().join("added").display().to_string();
+    let tool = |name: &str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
+    let one = format!("[{}]", tool("greet"));
+    let two = format!("[{},{}]", tool("greet"), tool("part"));
+    let server = SERVER
+        .replace(r#""tools":{}}"#, r#""tools":{"listChanged":true}}"#)
+        .replace(&one, &format!("'\"$([ -e '{added}' ] && echo '{two}' || echo '{one}')\"'"))
+        .replace(
+            r#"*'"method":"tools/call"'*)"#,
+            &format!(
+                r#"*'"method":"tools/call"'*) : > '{added}'; printf '{{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}\n';"#
+            ),
+        );
+    let launch = Launch { args: vec!["-c".to_owned(), server], ..Launch::new("sh") };
+    let data = home.path().join("data");
+    let client = Client::bind(Server::launch("sh", launch), &[], &data).await.unwrap();
+    let names = || -> Vec<String> {
+        client.tools(&Filter::default()).into_iter().map(|tool| tool.original_name).collect()
+    };
+    assert_eq!(names(), ["greet"]);
+    let mut changes = client.gateway.changes();
+    client.call("greet", Value::Null, None).await.unwrap();
+    changes.recv().await.unwrap();
+    assert_eq!(names(), ["greet", "part"]);
+    client.close().await;
+}
