@@ -27,6 +27,7 @@ pub const ANYWHERE: &[&str] = &[
     "repeated cursor",
     "late answer",
     "list storm",
+    "question storm",
 ];
 
 /// Where the server is a process.
@@ -72,8 +73,22 @@ pub enum Wrong {
     Late(Vec<u8>),
     /// So many words that something has changed, then these bytes.
     Storm(usize, Vec<u8>),
+    /// Questions for as long as the fault lasts, whose answers nobody reads; then these bytes.
+    Questions(Vec<u8>),
     /// Nothing, ever.
     Nothing,
+}
+
+/// Faults that a caller need not feel.
+pub const UNFELT: &[&str] = &["duplicate id", "list storm", "stdout noise", "stderr flood"];
+
+/// Some questions, as a server asks them.
+pub fn questions() -> Vec<String> {
+    let form = json!({"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}});
+    let asked =
+        [("ping", json!({})), ("roots/list", json!({})), ("elicitation/create", form)].into_iter();
+    let ask = |(n, (method, params)): (usize, (&str, Value))| json!({"jsonrpc": "2.0", "id": format!("q{n}"), "method": method, "params": params});
+    asked.cycle().take(99).enumerate().map(|one| ask(one).to_string()).collect()
 }
 
 /// Word of a change, as a server writes it.
@@ -109,7 +124,7 @@ pub fn wrong(fault: &str, message: &Value) -> Option<Wrong> {
         ("late answer", "tools/call") => Some(Wrong::Late(format!("{}\n", right()?).into_bytes())),
         ("endless pages", "tools/list") => {
             let cursor = message["params"]["cursor"].as_str().unwrap_or_default();
-            let page = json!({"tools": [], "nextCursor": format!("{cursor}x")});
+            let page = json!({"tools": megabyte(), "nextCursor": format!("{cursor}x")});
             text(json!({"jsonrpc": "2.0", "id": id, "result": page}))
         }
         ("repeated cursor", "tools/list") => {
@@ -143,8 +158,15 @@ fn at_call(fault: &str, right: Value) -> Option<Wrong> {
             both["error"] = json!({"code": -1, "message": "and yet"});
             text(both)
         }
+        "question storm" => Some(Wrong::Questions(line)),
         "list storm" => Some(Wrong::Storm(500, line)),
         "a byte a second" => Some(Wrong::Trickle(line)),
         _ => None,
     }
+}
+
+/// A megabyte of tools.
+fn megabyte() -> Vec<Value> {
+    let tool = |n: u32| json!({"name": format!("t{n}"), "description": "x".repeat(1 << 14), "inputSchema": {"type": "object"}});
+    (0..64).map(tool).collect()
 }

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::sse::Outbox;
-use crate::faulty::{self, Wrong};
+use crate::faulty::{self, OVER_HTTP, OVER_NETWORKS, Wrong};
 use crate::mcp::{self, Reaction};
 
 const JSON: &str = "application/json";
@@ -32,7 +32,10 @@ pub struct FaultyHttp {
 #[derive(Debug)]
 struct State {
     fault: &'static str,
+    /// It is one of 2026-07-28.
+    modern: bool,
     faulty: AtomicBool,
+    committed: AtomicBool,
     /// A client has given a request up.
     given_up: Notify,
     /// Where answers go if not back along the request.
@@ -44,19 +47,25 @@ type Stream = BufReader<TcpStream>;
 impl FaultyHttp {
     /// A server that behaves until [`FaultyHttp::err`].
     pub async fn start(fault: &'static str) -> Self {
-        Self::serve("mcp", fault, None).await
+        Self::serve("mcp", fault, false, None).await
+    }
+
+    /// The same of 2026-07-28.
+    pub async fn start_modern(fault: &'static str) -> Self {
+        Self::serve("mcp", fault, true, None).await
     }
 
     /// The same with one stream for all answers.
     pub async fn start_sse(fault: &'static str) -> Self {
-        Self::serve("sse", fault, Some(Outbox::default())).await
+        Self::serve("sse", fault, false, Some(Outbox::default())).await
     }
 
-    async fn serve(path: &str, fault: &'static str, outbox: Option<Outbox>) -> Self {
+    async fn serve(path: &str, fault: &'static str, modern: bool, outbox: Option<Outbox>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/{path}", listener.local_addr().expect("it has an address"));
-        let faulty = AtomicBool::new(false);
-        let state = Arc::new(State { fault, faulty, given_up: Notify::new(), outbox });
+        let (faulty, committed) = (AtomicBool::new(false), AtomicBool::new(false));
+        let given_up = Notify::new();
+        let state = Arc::new(State { fault, modern, faulty, committed, given_up, outbox });
         let shared = Arc::clone(&state);
         let serving = AbortOnDropHandle::new(tokio::spawn(async move {
             let mut connections = JoinSet::new();
@@ -74,11 +83,20 @@ impl FaultyHttp {
     pub fn err(&self, faulty: bool) {
         self.state.faulty.store(faulty, Ordering::SeqCst);
     }
+
+    /// The fault was committed at least once.
+    pub fn has_erred(&self) -> bool {
+        self.state.committed.load(Ordering::SeqCst)
+    }
 }
 
 impl State {
     fn is_faulty(&self) -> bool {
         self.faulty.load(Ordering::SeqCst)
+    }
+
+    fn commit(&self) {
+        self.committed.store(true, Ordering::SeqCst);
     }
 }
 
@@ -98,12 +116,18 @@ async fn serve(stream: TcpStream, state: &Arc<State>) -> std::io::Result<()> {
         if message["method"] == "notifications/cancelled" {
             state.given_up.notify_waiters();
         }
+        if state.is_faulty() && state.fault == "question storm" && message.get("method").is_none() {
+            // Answers to its questions are not taken.
+            std::future::pending::<()>().await;
+        }
         if let Some(outbox) = &state.outbox {
             if sse::take(&mut stream, state, outbox, &message).await? {
                 return Ok(());
             }
         } else if state.is_faulty() && err(&mut stream, state, &message).await? {
             return Ok(());
+        } else if let Some(greeting) = mcp::discovered(&message).filter(|_| state.modern) {
+            stream.write_all(&answer("200 OK", JSON, greeting.to_string().as_bytes())).await?;
         } else {
             stream.write_all(&right(&message)).await?;
         }
@@ -132,6 +156,7 @@ fn said(message: &Value) -> Option<String> {
 async fn err(stream: &mut Stream, state: &State, message: &Value) -> std::io::Result<bool> {
     let method = message["method"].as_str().unwrap_or_default();
     if faulty::crashes(state.fault, method) {
+        state.commit();
         return Ok(true);
     }
     if method == "tools/call" {
@@ -140,13 +165,31 @@ async fn err(stream: &mut Stream, state: &State, message: &Value) -> std::io::Re
             stream.write_all(&answer("404 Not Found", "text/plain", b"")).await?;
             return Ok(true);
         }
+        if OVER_NETWORKS.contains(&state.fault) || OVER_HTTP.contains(&state.fault) {
+            state.commit();
+        }
         if at_call(stream, state.fault, message).await? {
             return Ok(true);
         }
     }
     let head = |rest: &str| format!("HTTP/1.1 200 OK\r\nContent-Type: {JSON}\r\n{rest}\r\n");
-    match faulty::wrong(state.fault, message) {
+    let wrong = faulty::wrong(state.fault, message);
+    if wrong.is_some() {
+        state.commit();
+    }
+    match wrong {
         None => return Ok(false),
+        Some(Wrong::Questions(last)) => {
+            let head =
+                "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+            stream.write_all(head.as_bytes()).await?;
+            let event = |text: &str| format!("data: {text}\n\n");
+            let questions: String = faulty::questions().iter().map(|one| event(one)).collect();
+            while state.is_faulty() {
+                stream.write_all(questions.as_bytes()).await?;
+            }
+            stream.write_all(event(String::from_utf8_lossy(&last).trim_end()).as_bytes()).await?;
+        }
         Some(Wrong::Nothing) => std::future::pending::<()>().await,
         Some(Wrong::Late(bytes)) => {
             state.given_up.notified().await;

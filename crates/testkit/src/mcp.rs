@@ -29,6 +29,16 @@ pub fn react(message: &Value) -> Vec<Reaction> {
     }
 }
 
+/// How a server of 2026-07-28 introduces itself, if it is asked to.
+pub fn discovered(message: &Value) -> Option<Value> {
+    let result = json!({
+        "resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
+    });
+    let asked = message["method"] == "server/discover";
+    asked.then(|| json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+}
+
 /// The answer to a call of `verbatim`: the arguments, letter by letter.
 pub fn verbatim(line: &str) -> Option<String> {
     #[derive(Deserialize)]

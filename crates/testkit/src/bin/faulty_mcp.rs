@@ -1,6 +1,8 @@
 //! A server over stdio that commits one fault for as long as a file is there.
 //!
-//!     faulty_mcp FAULT FILE
+//!     faulty_mcp FAULT FILE [modern]
+//!
+//! Beside the file it leaves another, which says that the fault was committed.
 
 #![expect(
     clippy::exit,
@@ -22,8 +24,11 @@ fn main() -> io::Result<()> {
     let mut args = std::env::args().skip(1);
     let fault = args.next().unwrap_or_default();
     let flag = PathBuf::from(args.next().unwrap_or_default());
+    let modern = args.next().is_some();
     let faulty = || flag.exists();
+    let committed = || std::fs::write(flag.with_extension("committed"), "");
     if fault == "crash at start" && faulty() {
+        committed()?;
         exit(3);
     }
     let mut late = Vec::new();
@@ -33,8 +38,12 @@ fn main() -> io::Result<()> {
             io::stdout().write_all(&std::mem::take(&mut late))?;
         }
         if faulty() {
+            let wrong = faulty::wrong(&fault, &message);
+            if wrong.is_some() || falls(&fault, &message) {
+                committed()?;
+            }
             fall(&fault, &message)?;
-            match faulty::wrong(&fault, &message) {
+            match wrong {
                 Some(Wrong::Late(bytes)) => {
                     late = bytes;
                     continue;
@@ -47,6 +56,11 @@ fn main() -> io::Result<()> {
             }
         }
         let mut out = io::stdout().lock();
+        if let Some(greeting) = mcp::discovered(&message).filter(|_| modern) {
+            writeln!(out, "{greeting}")?;
+            out.flush()?;
+            continue;
+        }
         for reaction in mcp::react(&message) {
             if let Reaction::Send(answer) = reaction {
                 writeln!(out, "{answer}")?;
@@ -55,6 +69,13 @@ fn main() -> io::Result<()> {
         out.flush()?;
     }
     Ok(())
+}
+
+/// Whether the fault is one of the process, and committed at this message.
+fn falls(fault: &str, message: &Value) -> bool {
+    let method = message["method"].as_str().unwrap_or_default();
+    let here = method == "tools/call" || fault == "stdout noise";
+    faulty::crashes(fault, method) || (faulty::ON_A_PIPE.contains(&fault) && here)
 }
 
 /// Faults of a process rather than of its words.
@@ -115,6 +136,13 @@ fn commit(wrong: Wrong, faulty: &dyn Fn() -> bool) -> io::Result<()> {
         Wrong::Storm(times, last) => {
             for _ in 0..times {
                 writeln!(out, "{}", faulty::changed())?;
+            }
+            out.write_all(&last)?;
+        }
+        Wrong::Questions(last) => {
+            let questions = format!("{}\n", faulty::questions().join("\n"));
+            while faulty() {
+                out.write_all(questions.as_bytes())?;
             }
             out.write_all(&last)?;
         }

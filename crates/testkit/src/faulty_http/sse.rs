@@ -71,6 +71,11 @@ pub(super) async fn take(
 ) -> std::io::Result<bool> {
     let method = message["method"].as_str().unwrap_or_default();
     let err = state.is_faulty();
+    let wrong = faulty::wrong(state.fault, message).filter(|_| err);
+    let here = method == "tools/call" && faulty::OVER_NETWORKS.contains(&state.fault);
+    if err && (wrong.is_some() || here || faulty::crashes(state.fault, method)) {
+        state.commit();
+    }
     if err && method == "tools/call" && matches!(state.fault, "status 503" | "redirect") {
         stream.write_all(&refusal(state.fault)).await?;
         return Ok(true);
@@ -85,7 +90,7 @@ pub(super) async fn take(
         while state.is_faulty() {
             outbox.bytes(": still here\n\n").await;
         }
-    } else if let Some(wrong) = faulty::wrong(state.fault, message).filter(|_| err) {
+    } else if let Some(wrong) = wrong {
         commit(wrong, state, outbox).await;
     } else if let Some(text) = said(message) {
         outbox.event(&text).await;
@@ -108,6 +113,15 @@ async fn commit(wrong: Wrong, state: &State, outbox: &Outbox) {
         Wrong::Storm(times, last) => {
             for _ in 0..times {
                 outbox.event(&faulty::changed()).await;
+            }
+            outbox.event(String::from_utf8_lossy(&last).trim_end()).await;
+        }
+        Wrong::Questions(last) => {
+            let event = |text: &str| format!("event: message\ndata: {text}\n\n");
+            let questions: String = faulty::questions().iter().map(|one| event(one)).collect();
+            let questions = Bytes::from(questions);
+            while state.is_faulty() {
+                outbox.bytes(questions.clone()).await;
             }
             outbox.event(String::from_utf8_lossy(&last).trim_end()).await;
         }
