@@ -35,6 +35,8 @@ pub struct Health {
     pub fault: Option<Fault>,
     /// Calls in a row that found nobody.
     pub failures: u32,
+    /// How long its lists hold, where it says so.
+    pub ttl: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,6 +239,7 @@ impl Gateway {
                 tools: heard.map_or(0, |heard| heard.offer.count),
                 fault: known.faults.get(name).cloned(),
                 failures: self.upstreams.member(name).map_or(0, |m| m.breaker.failures()),
+                ttl: heard.and_then(|heard| heard.offer.rest.ttl),
             }
         };
         self.upstreams.names().map(one).collect()

@@ -34,8 +34,11 @@ impl Gateway {
         let mut tending = Vec::new();
         let health = self.health().await;
         for (name, rings) in self.changes.take_rings() {
-            let fresh = health.iter().any(|one| one.name == name && one.state == State::Fresh);
-            let care = Care { due: (!fresh).then(Instant::now), ..Care::default() };
+            let mut care = Care::default();
+            match health.iter().find(|one| one.name == name && one.state == State::Fresh) {
+                Some(fresh) => care.answered(fresh.ttl),
+                None => care.due = Some(Instant::now()),
+            }
             tending.push(self.tend(name, rings, care));
         }
         join_all(tending).await;

@@ -5,4 +5,5 @@
 mod drift;
 mod exposure;
 mod fuzz;
+mod tending;
 mod world;

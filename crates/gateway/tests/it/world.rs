@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use catalog::Naming;
@@ -32,6 +33,11 @@ impl Shelf {
     pub(crate) fn put_beside(&self, prompts: Vec<Value>, resources: Vec<Value>) {
         let mut offer = self.offer.lock().unwrap();
         (offer.prompts, offer.resources) = (prompts, resources);
+    }
+
+    /// Says that its lists hold for so long.
+    pub(crate) fn holds_for(&self, ttl: Duration) {
+        self.offer.lock().unwrap().ttl = Some(ttl);
     }
 
     /// Fails to give these lists from now on.
