@@ -28,10 +28,14 @@ pub fn request(id: i64, method: &str, params: &impl Serialize) -> Vec<u8> {
 pub fn initialize(id: i64, revision: Revision) -> Vec<u8> {
     let mut capabilities = Map::new();
     capabilities.insert("roots".into(), json!({"listChanged": true}));
-    capabilities.insert("sampling".into(), json!({}));
     if revision >= Revision::V2025_11_25 {
+        // What a client's own model is given, its client says no to where it must.
+        capabilities.insert("sampling".into(), json!({"context": {}, "tools": {}}));
         capabilities.insert("elicitation".into(), json!({"form": {}, "url": {}}));
-    } else if revision >= Revision::V2025_06_18 {
+    } else {
+        capabilities.insert("sampling".into(), json!({}));
+    }
+    if revision == Revision::V2025_06_18 {
         capabilities.insert("elicitation".into(), json!({}));
     }
     let params = json!({

@@ -160,3 +160,25 @@ async fn capabilities_are_passed_on_as_they_were_declared() {
         }
     }
 }
+
+/// A server from before 2026-07-28 hears once, for all clients, what any of them may be able to do, in
+/// the words of its revision.
+#[tokio::test]
+async fn an_older_server_hears_of_all_that_clients_may_do() {
+    let home = tempfile::tempdir().unwrap();
+    let check = async |revision: &str, wanted: Value| {
+        let seen = home.path().join(revision);
+        let world = noting(revision, &seen).await;
+        let noted = std::fs::read_to_string(&seen).unwrap();
+        let mut noted = noted.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let hello = noted.find(|line| line["method"] == "initialize").unwrap();
+        assert_eq!(hello["params"]["capabilities"], wanted, "{revision}");
+        drop(world);
+    };
+    let roots = json!({"listChanged": true});
+    check("2025-03-26", json!({"roots": roots, "sampling": {}})).await;
+    check("2025-06-18", json!({"roots": roots, "sampling": {}, "elicitation": {}})).await;
+    let sampling = json!({"context": {}, "tools": {}});
+    let elicitation = json!({"form": {}, "url": {}});
+    check(OLD, json!({"roots": roots, "sampling": sampling, "elicitation": elicitation})).await;
+}
