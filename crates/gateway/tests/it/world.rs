@@ -32,6 +32,10 @@ impl Shelf {
         (offer.prompts, offer.resources) = (prompts, resources);
     }
 
+    pub(crate) fn put_templates(&self, templates: Vec<Value>) {
+        self.offer.lock().unwrap().templates = templates;
+    }
+
     pub(crate) fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }
