@@ -19,7 +19,10 @@ pub fn fit(name: &str, max_cards: usize, args: Value) -> Result<Value, Fault> {
     let args = fill(name, args);
     match form.check.misfit(name, &args) {
         None => Ok(args),
-        Some(fault) => Err(fault.with("schema", outline(&form.schema))),
+        Some(fault) => {
+            let schema = outline(&form.schema, &fault.violations);
+            Err(fault.with("schema", schema))
+        }
     }
 }
 
