@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 pub use diff::{Change, Grade, diff};
 
-use crate::shelf::Extras;
+use crate::shelf::{Extras, PROMPT_ID, RESOURCE_ID, TEMPLATE_ID};
 
 /// What a pin is known by within its upstream.
 pub type Name = (ItemKind, String);
@@ -105,7 +105,7 @@ impl Review {
 
 /// Compares. `pins` are those of this upstream; none means it was never seen, and what it lists
 /// becomes the baseline.
-pub fn review(upstream: &UpstreamName, pins: &[Pin], items: &[(ItemKind, &Value)]) -> Review {
+pub fn review(upstream: &UpstreamName, pins: &[Pin], items: &[Pinnable<'_>]) -> Review {
     let listed = pins_of(upstream, items);
     if pins.is_empty() {
         return Review { keep: listed.into_values().collect(), drifts: BTreeMap::new() };
@@ -152,10 +152,9 @@ fn whole(definition: &Value) -> Vec<Change> {
 
 /// The list as pins, for a baseline or an acceptance. Of two definitions with one name, the one
 /// with the smaller hash stands, as in the catalogue.
-pub fn pins_of(upstream: &UpstreamName, items: &[(ItemKind, &Value)]) -> BTreeMap<Name, Pin> {
+pub fn pins_of(upstream: &UpstreamName, items: &[Pinnable<'_>]) -> BTreeMap<Name, Pin> {
     let mut pins: BTreeMap<Name, Pin> = BTreeMap::new();
-    for (kind, definition) in items.iter().copied() {
-        let Some(name) = written_name(kind, definition) else { continue };
+    for Pinnable { kind, name, definition } in items.iter().copied() {
         let pin = Pin {
             upstream: upstream.clone(),
             kind,
@@ -173,27 +172,38 @@ pub fn pins_of(upstream: &UpstreamName, items: &[(ItemKind, &Value)]) -> BTreeMa
     pins
 }
 
-/// All that an upstream lists, as it can be pinned.
-pub fn items<'a>(tools: &'a [Value], extras: &'a Extras) -> Vec<(ItemKind, &'a Value)> {
-    let lists = [
-        (ItemKind::Tool, tools),
-        (ItemKind::Prompt, &extras.prompts),
-        (ItemKind::Resource, &extras.resources),
-        (ItemKind::Resource, &extras.templates),
-    ];
-    lists.into_iter().flat_map(|(kind, list)| list.iter().map(move |one| (kind, one))).collect()
+/// One entry of a list, by the name the catalogue knows it by.
+#[derive(Clone, Copy, Debug)]
+pub struct Pinnable<'a> {
+    kind: ItemKind,
+    name: &'a str,
+    definition: &'a Value,
+}
+
+/// All that an upstream lists and the catalogue has, as it can be pinned. Each list says by which
+/// of its keys an entry goes: one that carries the key of another list, too, is known by its own.
+pub fn items<'a>(tools: &'a [Value], extras: &'a Extras) -> Vec<Pinnable<'a>> {
+    let read = |list: &'a [Value], kind, id: &'static str| {
+        let named = move |definition: &'a Value| {
+            let name = definition.get(id).and_then(Value::as_str)?;
+            Some(Pinnable { kind, name, definition })
+        };
+        list.iter().filter_map(named)
+    };
+    let resources: Vec<_> = read(&extras.resources, ItemKind::Resource, RESOURCE_ID).collect();
+    let uris: BTreeSet<&str> = resources.iter().map(|resource| resource.name).collect();
+    read(tools, ItemKind::Tool, "name")
+        .chain(read(&extras.prompts, ItemKind::Prompt, PROMPT_ID))
+        .chain(resources.iter().copied())
+        .chain(
+            read(&extras.templates, ItemKind::Resource, TEMPLATE_ID)
+                .filter(|template| !uris.contains(template.name)),
+        )
+        .collect()
 }
 
 fn name_of(pin: &Pin) -> Name {
     (pin.kind, pin.name.clone())
-}
-
-fn written_name(kind: ItemKind, definition: &Value) -> Option<&str> {
-    let keys: &[&str] = match kind {
-        ItemKind::Resource => &["uri", "uriTemplate"],
-        _ => &["name"],
-    };
-    keys.iter().find_map(|key| definition.get(key).and_then(Value::as_str))
 }
 
 #[cfg(test)]

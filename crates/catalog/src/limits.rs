@@ -18,12 +18,28 @@ pub const REFERENCES_IN_A_ROW_MAX: usize = 128;
 pub const PATTERN_STEPS_MAX: usize = 10_000;
 /// A compiled pattern.
 pub const PATTERN_BYTES_MAX: usize = 1024 * 1024;
+/// Checks of subschemas that one verdict on a value may come to: a second of work or so.
+pub const VERDICT_CHECKS_MAX: u64 = 50_000_000;
+/// The same for finding every error: each is kept until all are found.
+pub const ERROR_CHECKS_MAX: u64 = 100_000;
+/// Text that takes as long to go through as one check.
+pub const TEXT_BYTES_PER_CHECK: usize = 16;
+/// Names in a schema's lists that take as long to go through as one check.
+pub const NAMES_PER_CHECK: usize = 16;
+/// A text that can keep the backtracking matcher busy to its bound, and what that counts as.
+pub const TRIED_TEXT_BYTES_MIN: usize = 12;
+pub const TRIED_TEXT_CHECKS: u64 = 1_000;
 /// The message of one violation.
 pub const VIOLATION_CHARS_MAX: usize = 200;
 
 /// A schema within an error message.
 pub const OUTLINE_BYTES_MAX: usize = 4_000;
+/// Properties in it that nobody must give.
 pub const OUTLINE_PROPERTIES_MAX: usize = 60;
+/// A subschema in it that is given in full.
+pub const OUTLINE_PART_BYTES_MAX: usize = 2_000;
+/// A list of values in it, where only types are told.
+pub const OUTLINE_WORD_BYTES_MAX: usize = 200;
 
 /// A name clients accept as a tool name.
 pub const WIRE_NAME_CHARS_MAX: usize = 128;
@@ -72,8 +88,13 @@ pub const NEAR_MAX: usize = 5;
 pub const NEAR_WORDS_MAX: usize = 8;
 /// Namespaces named in the description of a meta-tool.
 pub const NAMESPACES_NAMED_MAX: usize = 20;
+/// Servers named where one word of each must do.
+pub const SERVERS_NAMED_MAX: usize = 5;
 /// Namespaces or groups in one answer to a path.
 pub const FOLDERS_MAX: usize = 60;
+/// An address by which a resource is read, and a name by which a prompt is got.
+pub const URI_CHARS_MAX: usize = 4_096;
+pub const PROMPT_NAME_CHARS_MAX: usize = 300;
 /// One segment of a browse path.
 pub const SEGMENT_CHARS_MAX: usize = 64;
 /// A whole browse path.

@@ -175,7 +175,7 @@ pub fn menu(
                 own.extend(Deed::ALL.iter().map(|deed| meta::execute(&scope, Some(*deed))));
             }
         }
-        own.push(meta::view());
+        own.push(meta::view(&scope));
         own
     };
     match mode {
@@ -199,16 +199,18 @@ fn beside(
 ) -> Vec<Value> {
     let shelf = catalogue.shelf();
     let usable = |entry: &&Arc<Entry>| entry.quarantined().is_none() && allowed(entry);
-    let seen = |list: &[Arc<Entry>]| list.iter().filter(usable).count();
-    let resources =
-        if also.resources { seen(shelf.resources()) + seen(shelf.templates()) } else { 0 };
-    let prompts = if also.prompts { seen(shelf.prompts()) } else { 0 };
+    let stock = |lists: &[&[Arc<Entry>]]| {
+        let seen: Vec<&Arc<Entry>> = lists.iter().copied().flatten().filter(usable).collect();
+        let servers = meta::servers(seen.iter().copied());
+        let servers = meta::enumerate(&servers, limits::SERVERS_NAMED_MAX);
+        (!seen.is_empty()).then(|| shelf::Stock { count: seen.len(), servers })
+    };
     let mut tools = Vec::new();
-    if resources > 0 {
-        tools.extend(shelf::resources(resources, max_cards));
+    if let Some(stock) = stock(&[shelf.resources(), shelf.templates()]).filter(|_| also.resources) {
+        tools.extend(shelf::resources(&stock, max_cards));
     }
-    if prompts > 0 {
-        tools.extend(shelf::prompts(prompts, max_cards));
+    if let Some(stock) = stock(&[shelf.prompts()]).filter(|_| also.prompts) {
+        tools.extend(shelf::prompts(&stock, max_cards));
     }
     tools
 }

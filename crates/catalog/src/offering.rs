@@ -35,7 +35,7 @@ impl Catalogue {
         };
         let seen: Vec<&Arc<Entry>> = all
             .into_iter()
-            .filter(|entry| entry.quarantined().is_none() && allowed(entry))
+            .filter(|entry| entry.quarantined().is_none() && allowed(entry) && can_be_said(entry))
             .collect();
         let top_k = top_k.clamp(1, limits::TOP_K_MAX);
         let (chosen, unmatched) = match words {
@@ -94,11 +94,25 @@ fn tell(chosen: &[&Arc<Entry>], unmatched: &[String], all: usize, searched: bool
     Offering { text, structured: json!({"cards": cards, "unmatched": unmatched, "hint": hint}) }
 }
 
+/// What it is asked for by.
+fn id(entry: &Entry) -> &str {
+    if entry.item.kind == ItemKind::Prompt { &entry.shown_name } else { &entry.item.name }
+}
+
+/// Whether a reader can say it back: an id is shown as it is or not at all.
+fn can_be_said(entry: &Entry) -> bool {
+    let id = id(entry);
+    let max = match entry.item.kind {
+        ItemKind::Prompt => limits::PROMPT_NAME_CHARS_MAX,
+        _ => limits::URI_CHARS_MAX,
+    };
+    id.chars().count() <= max && one_line(id, max) == id
+}
+
 /// What says nothing is left out.
 fn card(entry: &Entry) -> Value {
     let definition = entry.definition();
     let item = &entry.item;
-    let id = if item.kind == ItemKind::Prompt { &entry.shown_name } else { &item.name };
     let about = item.title.as_deref().into_iter().chain([item.description.as_str()]);
     let about: Vec<&str> = about.filter(|text| !text.is_empty()).collect();
     let arguments: Vec<String> = definition
@@ -109,7 +123,7 @@ fn card(entry: &Entry) -> Value {
         .filter_map(argument)
         .collect();
     let mut card = json!({
-        "id": one_line(id, limits::PATH_CHARS_MAX),
+        "id": id(entry),
         "description": one_line(&about.join(": "), limits::CARD_DESCRIPTION_CHARS_MAX),
         "arguments": arguments,
         "mime_type": definition.get("mimeType").and_then(Value::as_str).map(|kind| one_line(kind, 100)),
@@ -185,6 +199,26 @@ mod tests {
              weather://{city} — Weather of a city."
         );
         assert_eq!(look(ItemKind::Prompt, None, 10), "greet(who, tone?) — Greets somebody.");
+    }
+
+    /// What is shown is what must be said to read it.
+    #[test]
+    fn an_id_is_never_cut() {
+        let long = |chars: usize| format!("x://{}", "a".repeat(chars));
+        let uris = [long(300), long(5_000), "x://a\nb".to_owned()];
+        let resources = uris.iter().map(|uri| json!({"uri": uri})).collect();
+        let source = Source {
+            upstream: UpstreamName::from_string("u"),
+            protocol: "mcp",
+            namespace: None,
+            definitions: Vec::new(),
+            manifest: None,
+            extras: Extras { resources, ..Extras::default() },
+        };
+        let catalogue = Catalogue::build(Generation(1), vec![source], Naming::Auto);
+        let offering = catalogue.offering(ItemKind::Resource, None, 10, &|_| true);
+        assert_eq!(offering.structured["cards"], json!([{"id": long(300)}]));
+        assert_eq!(offering.text, long(300));
     }
 
     #[test]

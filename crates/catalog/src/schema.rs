@@ -5,6 +5,7 @@
 //! compiled schema is many times the size of its text, and most tools are never called.
 
 mod budget;
+mod load;
 mod outline;
 mod sure;
 
@@ -17,6 +18,7 @@ use model::{Code, Fault, Violation};
 use serde_json::Value;
 
 use crate::limits;
+use load::{Load, Size};
 
 pub use outline::outline;
 
@@ -33,6 +35,8 @@ pub enum SchemaError {
     TooManySubschemas,
     #[error("its references unfold into too many subschemas")]
     TooEntangled,
+    #[error("it refers to itself without an end")]
+    Endless,
     #[error("the reference `{0}` leads outside the schema and is never fetched")]
     ForeignReference(String),
     #[error("the dialect `{0}` is unknown; use `https://json-schema.org/draft/2020-12/schema`")]
@@ -43,24 +47,31 @@ pub enum SchemaError {
 
 /// A schema that holds together and stays within the budget.
 #[derive(Debug)]
-pub struct Schema(Validator);
+pub struct Schema {
+    validator: Validator,
+    load: Load,
+}
 
 impl Schema {
     /// Checks the budget first, so that a hostile schema costs little.
     ///
     /// `$schema` is honoured where it is known, 2020-12 holds where it is absent.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        Self::within_budget(schema, schema.to_string().len())?;
-        Self::compile_affordable(schema)
+        let dialect = Self::dialect(schema, schema.to_string().len())?;
+        let mut load = budget::load(schema, dialect)?;
+        let validator;
+        (validator, load.tries) = build(schema)?;
+        Ok(Self { validator, load })
     }
 
     /// Whether `compile` will take a schema of so many bytes. Compiles only if nothing less tells.
     pub fn judge(schema: &Value, bytes: usize) -> Result<(), SchemaError> {
-        Self::within_budget(schema, bytes)?;
-        if sure::is_sure(schema) { Ok(()) } else { Self::compile_affordable(schema).map(drop) }
+        budget::check(schema, Self::dialect(schema, bytes)?)?;
+        if sure::is_sure(schema) { Ok(()) } else { build(schema).map(drop) }
     }
 
-    fn within_budget(schema: &Value, bytes: usize) -> Result<(), SchemaError> {
+    /// What it is written in, if it is short enough to be looked at.
+    fn dialect(schema: &Value, bytes: usize) -> Result<&str, SchemaError> {
         if bytes > limits::SCHEMA_BYTES_MAX {
             return Err(SchemaError::TooLarge);
         }
@@ -69,18 +80,7 @@ impl Schema {
         if !is_known(dialect) {
             return Err(SchemaError::UnknownDialect(one_line(dialect, 80)));
         }
-        budget::check(schema, dialect)
-    }
-
-    fn compile_affordable(schema: &Value) -> Result<Self, SchemaError> {
-        let linear = PatternOptions::regex().size_limit(limits::PATTERN_BYTES_MAX);
-        let bounded = PatternOptions::fancy_regex()
-            .backtrack_limit(limits::PATTERN_STEPS_MAX)
-            .size_limit(limits::PATTERN_BYTES_MAX);
-        // Patterns with look-around are common (zod writes them for addresses); the linear matcher
-        // cannot express them, the backtracking one can within a fixed number of steps.
-        build(&offline().with_pattern_options(linear), schema)
-            .or_else(|_| build(&offline().with_pattern_options(bounded), schema))
+        Ok(dialect)
     }
 
     /// Every way in which the value breaks the schema, up to the limit, in order of its place:
@@ -101,10 +101,18 @@ impl Schema {
 
     /// The same, and how many are beyond the limit.
     fn check_counting(&self, value: &Value) -> (Vec<Violation>, usize) {
-        if self.0.is_valid(value) {
+        let size = Size::of(value);
+        if !self.load.can_judge(&size) {
+            return (vec![coarse("the value is too large to be held against this schema")], 0);
+        }
+        if self.validator.is_valid(value) {
             return (Vec::new(), 0);
         }
-        let mut errors: Vec<ValidationError<'_>> = self.0.iter_errors(value).collect();
+        // The validator gathers every error before it gives the first.
+        if !self.load.can_tell(&size) {
+            return (vec![coarse("the value does not fit, and is too large to say where")], 0);
+        }
+        let mut errors: Vec<ValidationError<'_>> = self.validator.iter_errors(value).collect();
         errors.sort_by(|a, b| {
             let place = by_place(a.instance_path().as_str(), b.instance_path().as_str());
             place.then_with(|| by_place(a.schema_path().as_str(), b.schema_path().as_str()))
@@ -135,13 +143,29 @@ fn offline() -> ValidationOptions<'static> {
     jsonschema::options().offline()
 }
 
-fn build(options: &ValidationOptions<'static>, schema: &Value) -> Result<Schema, SchemaError> {
-    let broken = |error: ValidationError<'static>| {
+/// And whether patterns are matched by trying.
+fn build(schema: &Value) -> Result<(Validator, bool), SchemaError> {
+    let linear = PatternOptions::regex().size_limit(limits::PATTERN_BYTES_MAX);
+    let bounded = PatternOptions::fancy_regex()
+        .backtrack_limit(limits::PATTERN_STEPS_MAX)
+        .size_limit(limits::PATTERN_BYTES_MAX);
+    // Patterns with look-around are common (zod writes them for addresses); the linear matcher
+    // cannot express them, the backtracking one can within a fixed number of steps.
+    if let Ok(validator) = offline().with_pattern_options(linear).build(schema) {
+        return Ok((validator, false));
+    }
+    let built = offline().with_pattern_options(bounded).build(schema);
+    built.map(|validator| (validator, true)).map_err(|error| {
         let place = error.instance_path().as_str();
         let place = if place.is_empty() { String::new() } else { format!("at `{place}`: ") };
         SchemaError::Broken(one_line(&format!("{place}{error}"), limits::VIOLATION_CHARS_MAX))
-    };
-    options.build(schema).map(Schema).map_err(broken)
+    })
+}
+
+/// A violation that names no place.
+fn coarse(message: &str) -> Violation {
+    let (instance_path, schema_path) = (String::new(), String::new());
+    Violation { instance_path, schema_path, message: message.to_owned() }
 }
 
 /// The value itself stays out of the message: it may be huge, secret or an instruction.

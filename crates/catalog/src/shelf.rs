@@ -2,17 +2,18 @@
 //!
 //! A resource is known by its URI, which is never changed; a prompt has a shown name as tools have.
 
+mod read;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{
-    EffectClaim, Finding, Hints, Item, ItemKey, ItemKind, Listed, Severity, UpstreamName, canonical,
-};
-use serde_json::{Map, Value, json};
+use model::{Finding, ItemKey, ItemKind, Listed, Severity, UpstreamName};
+use serde_json::{Map, Value};
 
 use crate::entry::Entry;
 use crate::shown::{self, Naming};
-use crate::{names, namespace, template};
+use crate::template;
+use read::unlisted;
 
 /// The lists of one upstream, in its own words.
 #[derive(Clone, Debug, Default)]
@@ -55,14 +56,15 @@ impl Shelf {
         let count = extras.len();
         let mut prompts = BTreeMap::new();
         for (upstream, protocol, extras) in extras {
-            let mut read = |kind, list| {
-                let mut entries = read_all(&upstream, kind, protocol, list);
+            let mut read = |list: Vec<Value>, id| {
+                let mut entries = read::all(&upstream, id, protocol, list, findings);
                 hold(&mut entries, held, findings);
                 entries
             };
-            prompts.extend(read("name", extras.prompts));
-            let (resources, templates) =
-                (read("uri", extras.resources), read("uriTemplate", extras.templates));
+            prompts.extend(read(extras.prompts, PROMPT_ID));
+            let resources = read(extras.resources, RESOURCE_ID);
+            let mut templates = read(extras.templates, TEMPLATE_ID);
+            leave_out(&mut templates, &resources, findings);
             shelf.resources.extend(resources.into_values().map(Arc::new));
             shelf.templates.extend(templates.into_values().map(Arc::new));
             let stand =
@@ -168,6 +170,27 @@ impl Shelf {
     }
 }
 
+/// The key under which each list keeps what its entries are known by.
+pub(crate) const PROMPT_ID: &str = "name";
+pub(crate) const RESOURCE_ID: &str = "uri";
+pub(crate) const TEMPLATE_ID: &str = "uriTemplate";
+
+/// A template that reads like a resource is not needed to reach it, and would share its pin.
+fn leave_out(
+    templates: &mut BTreeMap<ItemKey, Entry>,
+    resources: &BTreeMap<ItemKey, Entry>,
+    findings: &mut Vec<Finding>,
+) {
+    templates.retain(|key, _| {
+        let is_new = !resources.contains_key(key);
+        if !is_new {
+            let message = format!("the template `{key}` reads like a resource and is left out");
+            findings.push(Finding::new(Severity::Warning, "resource_repeated", message));
+        }
+        is_new
+    });
+}
+
 /// Holds back what must be, and says so.
 fn hold(
     entries: &mut BTreeMap<ItemKey, Entry>,
@@ -180,56 +203,6 @@ fn hold(
             entry.hold(Some(finding));
         }
     }
-}
-
-fn read_all(
-    upstream: &UpstreamName,
-    id: &str,
-    protocol: &'static str,
-    list: Vec<Value>,
-) -> BTreeMap<ItemKey, Entry> {
-    let kind = if id == "name" { ItemKind::Prompt } else { ItemKind::Resource };
-    let mut entries = BTreeMap::new();
-    for definition in list {
-        let Some(name) = definition.get(id).and_then(Value::as_str) else { continue };
-        let item = item(upstream, kind, name, &definition);
-        let entry = |item| Entry::new(item, &definition, (&definition).into(), protocol);
-        entries.entry(item.key.clone()).or_insert_with(|| entry(item));
-    }
-    entries
-}
-
-fn item(upstream: &UpstreamName, kind: ItemKind, name: &str, definition: &Value) -> Item {
-    let text = |key: &str| definition.get(key).and_then(Value::as_str).map(str::to_owned);
-    let key = ItemKey { upstream: upstream.clone(), name: name.to_owned(), kind };
-    let space = namespace::normalise(upstream.as_str());
-    let input_schema = json!({"type": "object"});
-    let shape_hash = names::shape_hash(name, &input_schema);
-    Item {
-        kind,
-        ids: names::render(&key, &space, None, &shape_hash),
-        key,
-        namespace: space,
-        name: name.to_owned(),
-        title: text("title"),
-        description: text("description").unwrap_or_default(),
-        input_schema: (&input_schema).into(),
-        output_schema: None,
-        version: "1".to_owned(),
-        hints: Hints::default(),
-        effect: EffectClaim::UNLISTED,
-        tags: Vec::new(),
-        icons: Vec::new(),
-        shape_hash,
-        full_hash: canonical::hash(definition),
-        findings: Vec::new(),
-    }
-}
-
-/// Something an upstream may have without listing it.
-fn unlisted(upstream: &UpstreamName, kind: ItemKind, name: &str) -> Entry {
-    let nothing = &Value::Null;
-    Entry::new(item(upstream, kind, name, nothing), nothing, nothing.into(), "mcp")
 }
 
 fn name(
@@ -251,6 +224,7 @@ fn name(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn shelf(extras: Vec<(&str, Value)>) -> (Shelf, Vec<Finding>) {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -308,5 +282,30 @@ mod tests {
         assert_eq!(shelf.resources().len(), 1);
         assert_eq!(shelf.resource("a:b").unwrap().item.key.upstream.as_str(), "a");
         assert!(findings.iter().any(|finding| finding.rule == "resource_repeated"));
+    }
+    /// Whatever the order, and never without a word.
+    #[test]
+    fn of_two_with_one_name_the_smaller_hash_stays() {
+        let (one, other) = (json!({"name": "p", "title": "1"}), json!({"name": "p", "title": "2"}));
+        let kept = |list: Value| {
+            let (shelf, findings) = shelf(vec![("a", json!({"prompts": list}))]);
+            assert!(findings.iter().any(|finding| finding.rule == "prompt_repeated"));
+            shelf.prompt("p").unwrap().item.full_hash.clone()
+        };
+        assert_eq!(kept(json!([one, other])), kept(json!([other, one])));
+    }
+
+    #[test]
+    fn what_has_no_name_or_reads_like_another_is_left_out_with_a_reason() {
+        let check = |offer: Value, rule: &str| {
+            let (shelf, findings) = shelf(vec![("a", offer)]);
+            assert!(findings.iter().any(|finding| finding.rule == rule), "{findings:?}");
+            assert_eq!((shelf.prompts().len(), shelf.templates().len()), (0, 0));
+        };
+        check(json!({"prompts": [{"title": "p"}]}), "definition_invalid");
+        check(json!({"prompts": [7]}), "definition_invalid");
+        check(json!({"templates": [{"uri": "a:b"}]}), "definition_invalid");
+        let both = json!({"resources": [{"uri": "a:b"}], "templates": [{"uriTemplate": "a:b"}]});
+        check(both, "resource_repeated");
     }
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use catalog::stable::Seen;
-use model::Caller;
+use model::{Caller, canonical};
+use serde_json::json;
 
 /// Callers remembered at a time; the one longest silent makes room.
 const CALLERS_MAX: usize = 1_000;
@@ -52,7 +53,9 @@ pub(crate) fn key(caller: &Caller, run_id: Option<&str>) -> Option<String> {
         (None, None) => return None,
     };
     let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
-    Some(format!("{tenant}\n{}\n{place}", caller.principal))
+    // A client names its runs as it likes, at any length; what is kept is short.
+    let whole = json!([tenant, caller.principal.to_string(), place]);
+    Some(canonical::hash(&whole))
 }
 
 #[cfg(test)]
@@ -70,6 +73,14 @@ mod tests {
         alice.session = Some(SessionId::from_string("s"));
         assert_eq!(run, key(&alice, Some("r1")));
         assert!(key(&alice, None).is_some());
+    }
+
+    #[test]
+    fn a_long_run_id_takes_no_more_room_than_a_short_one() {
+        let alice = Caller::new(Principal::user("alice"));
+        let long = |end: &str| key(&alice, Some(&("x".repeat(1_000_000) + end))).unwrap();
+        assert_eq!(long("a").len(), key(&alice, Some("r")).unwrap().len());
+        assert_ne!(long("a"), long("b"));
     }
 
     #[test]

@@ -100,6 +100,38 @@ impl Pace {
         Ok(place)
     }
 
+    /// What `take` would say. Nothing is taken.
+    pub fn could_take(
+        &self,
+        rate: Rate,
+        whose: &str,
+        what: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        rate.in_flight.map(|most| self.place_of(whose, what, most)).transpose().map(drop)?;
+        rate.per_minute.map_or(Ok(()), |most| self.could_count_of(whose, what, most, now))
+    }
+
+    /// What `count` would say. Nothing is counted.
+    pub fn could_count(&self, who_on_what: &str, most: u32, now: Timestamp) -> Result<(), Fault> {
+        self.could_count_of(who_on_what, "of this tool", most, now)
+    }
+
+    fn could_count_of(
+        &self,
+        who_on_what: &str,
+        what: &str,
+        per_minute: u32,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = recent.get(who_on_what).into_iter().flatten();
+        let mut calls = calls.filter(|at| now.since(**at) < MINUTE);
+        let first = calls.next().copied();
+        let count = calls.count() + usize::from(first.is_some());
+        bounded(count, first, what, per_minute, now)
+    }
+
     fn place_of(&self, whose: &str, what: &str, most: u32) -> Result<Place, Fault> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let count = running.get(whose).copied().unwrap_or_default();
@@ -147,16 +179,27 @@ impl Pace {
         while calls.front().is_some_and(|first| now.since(*first) >= MINUTE) {
             calls.pop_front();
         }
-        if calls.len() >= usize::try_from(per_minute).unwrap_or(usize::MAX) {
-            let wait =
-                calls.front().map_or(MINUTE, |first| MINUTE.saturating_sub(now.since(*first)));
-            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            let message = format!("more than {per_minute} calls {what} within a minute");
-            return Err(Fault::new(Code::RateLimited, message).with("retry_after_ms", wait_ms));
-        }
+        bounded(calls.len(), calls.front().copied(), what, per_minute, now)?;
         calls.push_back(now);
         Ok(())
     }
+}
+
+/// Refuses the call too many, and says when the first of the minute will be forgotten.
+fn bounded(
+    count: usize,
+    first: Option<Timestamp>,
+    what: &str,
+    per_minute: u32,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    if count < usize::try_from(per_minute).unwrap_or(usize::MAX) {
+        return Ok(());
+    }
+    let wait = first.map_or(MINUTE, |first| MINUTE.saturating_sub(now.since(first)));
+    let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    let message = format!("more than {per_minute} calls {what} within a minute");
+    Err(Fault::new(Code::RateLimited, message).with("retry_after_ms", wait_ms))
 }
 
 #[cfg(test)]
@@ -173,6 +216,21 @@ mod tests {
         assert_eq!(count("ann/t", start.after(Duration::from_secs(59))), Err(Code::RateLimited));
         assert_eq!(count("bob/t", start.after(Duration::from_secs(59))), Ok(()));
         assert_eq!(count("ann/t", start.after(Duration::from_mins(1))), Ok(()));
+    }
+
+    #[test]
+    fn to_ask_whether_a_call_could_be_made_counts_nothing() {
+        let pace = Pace::new(1);
+        let now = Timestamp::from_millis(0);
+        let rate = Rate { per_minute: Some(1), in_flight: Some(1) };
+        let could = || pace.could_take(rate, "ann", "of this caller", now).is_ok();
+        assert!(could() && could());
+        let held = pace.take(rate, "ann", "of this caller", now).unwrap();
+        assert!(!could());
+        drop(held);
+        assert!(!could());
+        assert!(pace.could_count("ann", 2, now).is_ok());
+        assert!(pace.could_count("ann", 1, now).is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -33,6 +33,12 @@ impl Store {
         read(rows::find(&mut reader, id, self.now()).await)
     }
 
+    /// The question that lives for this subject, if one does. Nobody is asked.
+    pub async fn asked(&self, subject_hash: &str) -> Result<Option<Approval>, Fault> {
+        let mut reader = self.reader().await?;
+        read(rows::live(&mut reader, subject_hash, self.now()).await)
+    }
+
     /// Newest first; those past their time count as expired.
     pub async fn approvals(&self, state: Option<ApprovalState>) -> Result<Vec<Approval>, Fault> {
         let mut reader = self.reader().await?;

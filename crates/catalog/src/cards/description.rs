@@ -133,11 +133,11 @@ fn ends_sentence(text: &str) -> bool {
 /// A card says what a tool does; where more is written about it is for programs and people.
 fn without_addresses(line: &str) -> String {
     const LINK: &str = "[link]";
+    // Whatever the scheme: `postgres://user:password@host` is an address, too.
     let begins = |word: &str| {
-        let at = word.find("http://").or_else(|| word.find("https://"));
-        at.filter(|at| {
-            word.get(..*at).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
-        })
+        let of_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        let colon = word.find("://")?;
+        Some(word.get(..colon)?.trim_end_matches(of_scheme).len())
     };
     let words = line.split(' ').map(|word| {
         let Some((before, address)) = begins(word).and_then(|at| word.split_at_checked(at)) else {

@@ -155,6 +155,12 @@ fn no_card_holds_an_address() {
     check("Reads (http://a.example/x) and more", "Reads ([link]) and more");
     check("Reads [the page](https://a.example/x), too", "Reads [the page]([link]), too");
     check("Fetches any http or https:// address", "Fetches any http or [link] address");
+    check("See HTTPS://In.Example/x.", "See [link].");
+    check("Asks postgres://user:pw@host/db, then ftp://a", "Asks [link], then [link]");
+    check("Go seehttps://a.example/x now", "Go [link] now");
+    check("Is url=jdbc+x://h;b=//c", "Is url=[link]");
+    check("Either http://a|https://b", "Either [link]");
+    check("Says a: // b", "Says a: // b");
 }
 
 /// A dot that shortens a word ends no sentence.

@@ -63,9 +63,12 @@ enum Realm {
     Definition,
     /// Keywords of JSON Schema.
     Schema,
-    /// Names chosen by the author, each with a schema: `properties`, `$defs`.
+    /// Names chosen by the author, each with a schema that only those meet who use the name:
+    /// `properties`, `$defs`.
     Named,
-    /// A list whose members are schemas.
+    /// What stands under one of these names.
+    Member,
+    /// Schemas in a list or under names, each of which binds.
     Schemas,
     /// A list in which order means nothing.
     Set(Limits),
@@ -103,8 +106,9 @@ impl Place {
         let escaped = key.replace('~', "~0").replace('/', "~1");
         let realm = match self.realm {
             Realm::Definition => in_definition(key),
-            Realm::Schema => in_schema(key),
-            Realm::Named | Realm::Schemas => Realm::Schema,
+            Realm::Schema | Realm::Member => in_schema(key),
+            Realm::Named => Realm::Member,
+            Realm::Schemas => Realm::Schema,
             Realm::Set(_) => Realm::Other(Grade::Contract),
             Realm::Other(grade) => Realm::Other(grade),
         };
@@ -117,9 +121,12 @@ impl Place {
     fn grade(&self) -> Grade {
         match self.realm {
             Realm::Other(grade) => grade,
-            Realm::Definition | Realm::Schema | Realm::Named | Realm::Schemas | Realm::Set(_) => {
-                Grade::Contract
-            }
+            Realm::Definition
+            | Realm::Schema
+            | Realm::Named
+            | Realm::Member
+            | Realm::Schemas
+            | Realm::Set(_) => Grade::Contract,
         }
     }
 }
@@ -136,10 +143,10 @@ fn in_definition(key: &str) -> Realm {
 fn in_schema(key: &str) -> Realm {
     match key {
         "description" | "title" | "examples" | "$comment" => Realm::Other(Grade::Prose),
-        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-            Realm::Named
+        "properties" | "$defs" | "definitions" => Realm::Named,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" | "patternProperties" | "dependentSchemas" => {
+            Realm::Schemas
         }
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Realm::Schemas,
         "items"
         | "additionalProperties"
         | "not"
@@ -238,7 +245,7 @@ fn pair(place: Place, before: Option<&Value>, after: Option<&Value>, changes: &m
         (None, None) => {}
         (before, after) => {
             // A new parameter nobody must give breaks no caller; `required` is a place of its own.
-            let only_new = before.is_none() && place.realm == Realm::Schema;
+            let only_new = before.is_none() && place.realm == Realm::Member;
             let grade = if only_new { Grade::Possible } else { place.grade() };
             let (before, after) = (before.cloned(), after.cloned());
             changes.push(Change { pointer: place.pointer, grade, before, after });

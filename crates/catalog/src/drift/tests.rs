@@ -26,16 +26,12 @@ fn upstream() -> UpstreamName {
     UpstreamName::from_string("u")
 }
 
-fn tools(definitions: &[Value]) -> Vec<(ItemKind, &Value)> {
-    definitions.iter().map(|definition| (ItemKind::Tool, definition)).collect()
-}
-
 fn tool(name: &str) -> Name {
     (ItemKind::Tool, name.to_owned())
 }
 
 fn look(pins: &[Pin], definitions: &[Value]) -> Review {
-    review(&upstream(), pins, &tools(definitions))
+    review(&upstream(), pins, &items(definitions, &Extras::default()))
 }
 
 fn pins(definitions: &[Value]) -> Vec<Pin> {
@@ -75,6 +71,35 @@ fn a_change_is_graded_by_what_it_means() {
     check("/inputSchema/required", json!(["query", "kind"]), Grade::Contract);
     check("/inputSchema/properties/kind/enum", json!(["a"]), Grade::Contract);
     check("/outputSchema/properties/hits/items/type", json!("string"), Grade::Contract);
+}
+
+/// What is new beside what was there breaks nobody only if nobody needs to meet it.
+#[test]
+fn what_is_new_is_graded_by_whom_it_can_meet() {
+    let check = |place: &str, key: &str, value: Value, grade: Grade| {
+        let mut after = definition();
+        let parent = after.pointer_mut(place).unwrap();
+        match parent {
+            Value::Array(list) => list.push(value),
+            parent => parent[key] = value,
+        }
+        let drift = drift_of(&definition(), &after).unwrap();
+        assert_eq!(drift.grade(), grade, "{place} {key}");
+    };
+    let narrow = json!({"required": ["kind"]});
+    check("/inputSchema/properties", "more", json!({"type": "string"}), Grade::Possible);
+    check("/inputSchema", "$defs", json!({}), Grade::Contract);
+    check("/inputSchema", "not", narrow.clone(), Grade::Contract);
+    check("/inputSchema", "allOf", json!([narrow]), Grade::Contract);
+    check("/inputSchema", "patternProperties", json!({"^q": {"maxLength": 1}}), Grade::Contract);
+    check("/inputSchema/properties/query", "not", json!({"const": "x"}), Grade::Contract);
+    check("/outputSchema", "additionalProperties", json!(false), Grade::Contract);
+    let list = |members: Value| json!({"name": "t", "inputSchema": {"allOf": members}});
+    let changes = diff(&list(json!([{}])), &list(json!([{}, narrow])));
+    assert_eq!(changes[0].grade, Grade::Contract);
+    let closed = |value: Value| json!({"name": "t", "inputSchema": value});
+    let changes = diff(&closed(json!({})), &closed(json!({"additionalProperties": false})));
+    assert_eq!(changes[0].grade, Grade::Contract);
 }
 
 /// Lists in which order means nothing are compared as sets, and graded by whom they bind.

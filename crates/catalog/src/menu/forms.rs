@@ -19,7 +19,10 @@ pub fn fit(name: &str, max_cards: usize, args: Value) -> Result<Value, Fault> {
     let args = fill(name, args);
     match form.check.misfit(name, &args) {
         None => Ok(args),
-        Some(fault) => Err(fault.with("schema", outline(&form.schema))),
+        Some(fault) => {
+            let schema = outline(&form.schema, &fault.violations);
+            Err(fault.with("schema", schema))
+        }
     }
 }
 
@@ -46,15 +49,16 @@ fn form(name: &str, max_cards: usize) -> Option<Arc<Form>> {
 
 fn listed(name: &str, max_cards: usize) -> Option<Value> {
     let scope = meta::Scope::bare(max_cards);
-    let [resource_browse, resource_read] = shelf::resources(0, max_cards);
-    let [prompt_browse, prompt_get] = shelf::prompts(0, max_cards);
+    let nothing = shelf::Stock { count: 0, servers: String::new() };
+    let [resource_browse, resource_read] = shelf::resources(&nothing, max_cards);
+    let [prompt_browse, prompt_get] = shelf::prompts(&nothing, max_cards);
     Some(match name {
         super::TOOL_BROWSE => meta::browse(&scope),
         super::TOOL_HYDRATE => meta::hydrate(&scope),
         super::TOOL_EXECUTE | super::TOOL_READ | super::TOOL_WRITE | super::TOOL_DESTROY => {
             meta::execute(&scope, None)
         }
-        super::TOOL_VIEW => meta::view(),
+        super::TOOL_VIEW => meta::view(&scope),
         super::RESOURCE_BROWSE => resource_browse,
         super::RESOURCE_READ => resource_read,
         super::PROMPT_BROWSE => prompt_browse,

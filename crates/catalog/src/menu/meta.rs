@@ -1,6 +1,7 @@
 //! The gate's own tools as a client sees them: words for the model, schemas for its arguments.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -22,6 +23,8 @@ pub const TOOL_DESTROY: &str = "tool_destroy";
 /// What stands behind the gate, in words, for this reader.
 pub(super) struct Scope {
     upstreams: String,
+    /// The same, where a few names must do.
+    some: String,
     namespaces: String,
     doors: &'static str,
     max_cards: usize,
@@ -30,8 +33,8 @@ pub(super) struct Scope {
 impl Scope {
     /// For whoever looks at schemas alone.
     pub(super) fn bare(max_cards: usize) -> Self {
-        let (upstreams, namespaces) = (String::new(), String::new());
-        Self { upstreams, namespaces, doors: Doors::One.named(), max_cards }
+        let (upstreams, some, namespaces) = (String::new(), String::new(), String::new());
+        Self { upstreams, some, namespaces, doors: Doors::One.named(), max_cards }
     }
 
     pub(super) fn new(
@@ -41,13 +44,14 @@ impl Scope {
         max_cards: usize,
     ) -> Self {
         let seen = catalogue.entries().iter().filter(|entry| visible(entry)).collect::<Vec<_>>();
-        let upstreams: BTreeSet<&str> =
-            seen.iter().map(|entry| entry.item.key.upstream.as_str()).collect();
+        let upstreams = servers(seen.iter().copied());
         let folders = folders(&seen);
-        let folders = folders.iter().map(|(name, count)| format!("{name} ({count})"));
+        let folders: Vec<String> =
+            folders.iter().map(|(name, count)| format!("{name} ({count})")).collect();
         Self {
-            upstreams: enumerate(upstreams.into_iter().map(str::to_owned).collect()),
-            namespaces: enumerate(folders.collect()),
+            some: enumerate(&upstreams, limits::SERVERS_NAMED_MAX),
+            upstreams: enumerate(&upstreams, limits::NAMESPACES_NAMED_MAX),
+            namespaces: enumerate(&folders, limits::NAMESPACES_NAMED_MAX),
             doors: doors.named(),
             max_cards,
         }
@@ -121,7 +125,7 @@ pub(super) fn hydrate(scope: &Scope) -> Value {
     json!({
         "name": TOOL_HYDRATE,
         "title": "Show a tool's parameters",
-        "description": format!("Show the full definition of one listed tool, with the schema of its arguments. Use it before the first call of a tool, by its name or with {}.", scope.doors),
+        "description": format!("Show the full definition of one listed tool of {}, with the schema of its arguments. Use it before the first call of a tool, by its name or with {}.", scope.some, scope.doors),
         "inputSchema": {
             "type": "object",
             "additionalProperties": false,
@@ -132,11 +136,11 @@ pub(super) fn hydrate(scope: &Scope) -> Value {
     })
 }
 
-pub(super) fn view() -> Value {
+pub(super) fn view(scope: &Scope) -> Value {
     json!({
         "name": TOOL_VIEW,
         "title": "Read a stored result",
-        "description": "Read a part of a result that was too large to show whole. Use it when an answer names a handle (`art_…`).",
+        "description": format!("Read a part of a result of {} that was too large to show whole. Use it when an answer names a handle (`art_…`).", scope.some),
         "inputSchema": {
             "type": "object",
             "additionalProperties": false,
@@ -183,12 +187,17 @@ fn selector() -> Value {
     })
 }
 
-fn enumerate(mut names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(limits::NAMESPACES_NAMED_MAX);
-    names.truncate(limits::NAMESPACES_NAMED_MAX);
-    match (names.is_empty(), more) {
+/// Whose these are, each server once.
+pub(super) fn servers<'a>(entries: impl Iterator<Item = &'a Arc<Entry>>) -> Vec<String> {
+    let names: BTreeSet<&str> = entries.map(|entry| entry.item.key.upstream.as_str()).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+pub(super) fn enumerate(names: &[String], max: usize) -> String {
+    let named: Vec<&str> = names.iter().take(max).map(String::as_str).collect();
+    match (named.is_empty(), names.len().saturating_sub(max)) {
         (true, _) => "none".to_owned(),
-        (false, 0) => names.join(", "),
-        (false, more) => format!("{} and {more} more", names.join(", ")),
+        (false, 0) => named.join(", "),
+        (false, more) => format!("{} and {more} more", named.join(", ")),
     }
 }

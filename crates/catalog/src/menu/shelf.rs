@@ -10,17 +10,24 @@ pub const RESOURCE_READ: &str = "resource_read";
 pub const PROMPT_BROWSE: &str = "prompt_browse";
 pub const PROMPT_GET: &str = "prompt_get";
 
-pub(super) fn resources(count: usize, max_cards: usize) -> [Value; 2] {
+/// How many there are, and who has them.
+pub(super) struct Stock {
+    pub(super) count: usize,
+    pub(super) servers: String,
+}
+
+pub(super) fn resources(stock: &Stock, max_cards: usize) -> [Value; 2] {
+    let Stock { count, servers } = stock;
     let description = format!(
-        "Find a resource: data of the connected servers that can be read, such as files, pages and \
-         records. There are {count}. Answers with addresses; read one with {RESOURCE_READ}."
+        "Find a resource: data of the connected servers ({servers}) that can be read, such as \
+         files, pages and records. There are {count}. Answers with addresses; read one with \
+         {RESOURCE_READ}."
     );
     let read = format!(
-        "Read one resource by its address, as {RESOURCE_BROWSE} gave it. In an address with \
-         `{{name}}` in it, put a value in its place first."
+        "Read one resource of {servers} by its address, as {RESOURCE_BROWSE} gave it. In an \
+         address with `{{name}}` in it, put a value in its place first."
     );
-    let uri =
-        json!({"type": "string", "minLength": 1, "maxLength": 4096, "description": "The address."});
+    let uri = json!({"type": "string", "minLength": 1, "maxLength": limits::URI_CHARS_MAX, "description": "The address."});
     [
         browse(RESOURCE_BROWSE, "Find resources", &description, max_cards),
         json!({
@@ -38,22 +45,25 @@ pub(super) fn resources(count: usize, max_cards: usize) -> [Value; 2] {
     ]
 }
 
-pub(super) fn prompts(count: usize, max_cards: usize) -> [Value; 2] {
+pub(super) fn prompts(stock: &Stock, max_cards: usize) -> [Value; 2] {
+    let Stock { count, servers } = stock;
     let description = format!(
-        "Find a prompt: a text the connected servers have prepared for a task. There are {count}. \
-         Answers with names and arguments; take one with {PROMPT_GET}."
+        "Find a prompt: a text the connected servers ({servers}) have prepared for a task. There \
+         are {count}. Answers with names and arguments; take one with {PROMPT_GET}."
     );
+    let get =
+        format!("Get the text of one prompt of {servers}, by its name as {PROMPT_BROWSE} gave it.");
     [
         browse(PROMPT_BROWSE, "Find prompts", &description, max_cards),
         json!({
             "name": PROMPT_GET,
             "title": "Take a prompt",
-            "description": format!("Get the text of one prompt, by its name as {PROMPT_BROWSE} gave it."),
+            "description": get,
             "inputSchema": {
                 "type": "object",
                 "additionalProperties": false,
                 "properties": {
-                    "name": {"type": "string", "minLength": 1, "maxLength": 300, "description": "The prompt's name."},
+                    "name": {"type": "string", "minLength": 1, "maxLength": limits::PROMPT_NAME_CHARS_MAX, "description": "The prompt's name."},
                     "args": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Its arguments; `{}` when it takes none."}
                 },
                 "required": ["name"]

@@ -118,6 +118,83 @@ fn execute_can_be_split_by_what_is_done() {
     assert_eq!([claims(1), claims(2), claims(3)], [(true, false), (false, false), (false, true)]);
 }
 
+/// A catalogue of a server with resources, one with prompts and one with tools.
+fn shelves(resources: bool, prompts: bool) -> Catalogue {
+    let source = |name: &str, definitions: Vec<Value>, extras: crate::Extras| Source {
+        upstream: UpstreamName::from_string(name),
+        protocol: "mcp",
+        namespace: None,
+        definitions,
+        manifest: None,
+        extras,
+    };
+    let list = |there: bool, one: Value| if there { vec![one] } else { Vec::new() };
+    let files = crate::Extras {
+        resources: list(resources, json!({"uri": "a:b"})),
+        ..crate::Extras::default()
+    };
+    let texts =
+        crate::Extras { prompts: list(prompts, json!({"name": "p"})), ..crate::Extras::default() };
+    let tool = json!({"name": "t", "description": "Does.", "inputSchema": {"type": "object"}});
+    let sources = vec![
+        source("files", Vec::new(), files),
+        source("texts", Vec::new(), texts),
+        source("hands", vec![tool], crate::Extras::default()),
+    ];
+    Catalogue::build(Generation(1), sources, Naming::Auto)
+}
+
+/// Resources and prompts have tools of ours where they are asked for and there are any, and only in
+/// mode `gateway`.
+#[test]
+fn what_is_beside_tools_is_offered_where_it_is_wanted_and_there() {
+    let check = |wanted: (bool, bool), there: (bool, bool), expected: &[&str]| {
+        let also = Also { resources: wanted.0, prompts: wanted.1 };
+        let catalogue = shelves(there.0, there.1);
+        let listed = |mode| menu(Menu { mode, also, ..Menu::default() }, &catalogue, &|_| true);
+        let gateway = listed(Mode::Gateway);
+        assert_eq!(names(&gateway)[3..], *expected, "{wanted:?} {there:?}");
+        for mode in [Mode::Native, Mode::Transparent] {
+            let listed = listed(mode);
+            assert!(!names(&listed).iter().any(|name| SHELF.contains(name)), "{mode}");
+        }
+        let nobody =
+            menu(Menu { mode: Mode::Gateway, also, ..Menu::default() }, &catalogue, &|_| false);
+        assert_eq!(nobody.len(), 3);
+    };
+    const SHELF: [&str; 4] = [RESOURCE_BROWSE, RESOURCE_READ, PROMPT_BROWSE, PROMPT_GET];
+    check((true, true), (true, true), &SHELF);
+    check((true, false), (true, true), &SHELF[..2]);
+    check((false, true), (true, true), &SHELF[2..]);
+    check((false, false), (true, true), &[]);
+    check((true, true), (true, false), &SHELF[..2]);
+    check((true, true), (false, true), &SHELF[2..]);
+    check((true, true), (false, false), &[]);
+}
+
+/// Models use what they are told stands behind it.
+#[test]
+fn every_tool_of_ours_names_the_servers_it_leads_to() {
+    let check = |mode: Mode, doors: Doors| {
+        let also = Also { resources: true, prompts: true };
+        let shown = Menu { mode, doors, also, ..Menu::default() };
+        for tool in menu(shown, &shelves(true, true), &|_| true) {
+            let (name, about) = (&tool["name"], tool["description"].as_str().unwrap());
+            let server = match name.as_str().unwrap() {
+                own if !RESERVED.contains(&own) => continue,
+                RESOURCE_BROWSE | RESOURCE_READ => "files",
+                PROMPT_BROWSE | PROMPT_GET => "texts",
+                _ => "hands",
+            };
+            assert!(about.contains(server), "{name}: {about}");
+        }
+    };
+    for doors in [Doors::One, Doors::ByDeed] {
+        check(Mode::Gateway, doors);
+        check(Mode::Transparent, doors);
+    }
+}
+
 #[test]
 fn our_own_schemas_hold_together_and_refuse_what_they_do_not_know() {
     for tool in list(Mode::Gateway).iter().chain(&list(Mode::Transparent)[1..]) {

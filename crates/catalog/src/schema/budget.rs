@@ -1,8 +1,9 @@
 //! What a schema may cost, measured before it is compiled.
 //!
 //! References are followed here with every repetition counted, because validating unfolds them:
-//! thirty definitions that name the next one twice mean a billion checks. Cycles count once; the
-//! validator cuts those itself. What cannot be followed is refused, so nothing escapes the count.
+//! thirty definitions that name the next one twice mean a billion checks. Cycles count once: what
+//! they come to depends on the value (`load.rs`). What cannot be followed is refused, so nothing
+//! escapes the count.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,32 +11,38 @@ use model::fault::one_line;
 use serde_json::{Map, Value};
 
 use super::SchemaError;
+use super::load::{Load, Spread};
 use crate::limits;
 
+/// Whether a schema stays within the budget.
 pub(super) fn check(schema: &Value, dialect: &str) -> Result<(), SchemaError> {
+    let mut tally = surveyed(schema, dialect)?;
+    // Without references what is written is all there is.
+    if tally.refers { tally.load(schema).map(drop) } else { Ok(()) }
+}
+
+/// The same, and what the schema can cost a value.
+pub(super) fn load(schema: &Value, dialect: &str) -> Result<Load, SchemaError> {
+    surveyed(schema, dialect)?.load(schema)
+}
+
+fn surveyed<'a>(schema: &'a Value, dialect: &str) -> Result<Tally<'a>, SchemaError> {
     let id_key = if dialect.contains("draft-04") { "id" } else { "$id" };
     let mut tally = Tally {
         id_key,
         subschemas: 0,
         refers: false,
         named: BTreeMap::new(),
+        written: Vec::new(),
         costs: HashMap::new(),
+        cyclic: false,
+        spreads: HashMap::new(),
     };
     tally.survey(schema, schema, 1)?;
-    if !tally.refers {
-        return Ok(());
-    }
-    let cost = tally.cost(schema, schema, 0)?;
-    let entangled = cost.subschemas > limits::SUBSCHEMAS_EXPANDED_MAX
-        || cost.references > limits::REFERENCES_EXPANDED_MAX
-        || cost.height > limits::REFERENCES_IN_A_ROW_MAX;
-    if entangled {
-        return Err(SchemaError::TooEntangled);
-    }
-    Ok(())
+    Ok(tally)
 }
 
-struct Tally<'a> {
+pub(super) struct Tally<'a> {
     id_key: &'static str,
     subschemas: usize,
     /// Whether anything refers to anything; without, what is written is all there is.
@@ -44,6 +51,12 @@ struct Tally<'a> {
     named: BTreeMap<String, (&'a Value, &'a Value)>,
     /// By address; an open entry marks a subschema that is being counted.
     costs: HashMap<usize, Option<Cost>>,
+    /// Whether a subschema leads back to itself.
+    cyclic: bool,
+    /// Every subschema as written, with what `#` means there.
+    pub(super) written: Vec<(&'a Value, &'a Value)>,
+    /// By address, as `costs`.
+    pub(super) spreads: HashMap<usize, Option<Spread>>,
 }
 
 /// With every reference followed: how many subschemas, references on the way to them, and how many
@@ -82,6 +95,7 @@ impl<'a> Tally<'a> {
         }
         let Some(fields) = schema.as_object() else { return Ok(()) };
         let resource = self.resource(schema, resource);
+        self.written.push((schema, resource));
         self.note_names(schema, fields, resource);
         self.refers |= REFERENCES.iter().any(|key| fields.contains_key(*key));
         for child in children(fields) {
@@ -113,6 +127,18 @@ impl<'a> Tally<'a> {
         }
     }
 
+    fn load(&mut self, root: &'a Value) -> Result<Load, SchemaError> {
+        let cost = self.cost(root, root, 0)?;
+        let entangled = cost.subschemas > limits::SUBSCHEMAS_EXPANDED_MAX
+            || cost.references > limits::REFERENCES_EXPANDED_MAX
+            || cost.height > limits::REFERENCES_IN_A_ROW_MAX;
+        if entangled {
+            return Err(SchemaError::TooEntangled);
+        }
+        let widest = self.widest()?;
+        Ok(Load::new(widest, cost.subschemas, self.cyclic))
+    }
+
     /// What one check of this subschema can come to. `depth` bounds our own recursion.
     fn cost(
         &mut self,
@@ -123,6 +149,7 @@ impl<'a> Tally<'a> {
         let Some(fields) = schema.as_object() else { return Ok(Cost::LEAF) };
         let address = std::ptr::from_ref(schema).addr();
         if let Some(known) = self.costs.get(&address) {
+            self.cyclic |= known.is_none();
             return Ok(known.unwrap_or(Cost::LEAF));
         }
         if depth > limits::REFERENCES_IN_A_ROW_MAX {
@@ -145,7 +172,7 @@ impl<'a> Tally<'a> {
         Ok(total)
     }
 
-    fn follow(
+    pub(super) fn follow(
         &self,
         reference: &str,
         resource: &'a Value,
@@ -171,13 +198,13 @@ impl<'a> Tally<'a> {
     }
 
     /// What `#` means inside: the nearest schema around it that has an id of its own.
-    fn resource(&self, schema: &'a Value, outer: &'a Value) -> &'a Value {
+    pub(super) fn resource(&self, schema: &'a Value, outer: &'a Value) -> &'a Value {
         let id = schema.get(self.id_key).and_then(Value::as_str);
         if id.is_some_and(|id| !id.starts_with('#')) { schema } else { outer }
     }
 }
 
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+pub(super) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// The subschemas directly under one. Values that are data, not schemas, are left out.
 fn children(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {

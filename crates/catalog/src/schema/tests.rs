@@ -152,6 +152,78 @@ fn a_long_row_of_references_is_refused_before_it_eats_the_stack() {
     assert_eq!(compile(&chain(60, once)).check(&json!(1)).len(), 1);
 }
 
+/// A definition that leads to itself by two ways: every level of a value doubles the errors.
+fn twice_itself() -> Value {
+    let way = json!({"properties": {"c": {"$ref": "#/$defs/n"}}});
+    json!({"$ref": "#/$defs/n", "$defs": {"n": {"required": ["c"], "allOf": [way, way]}}})
+}
+
+fn nested(levels: usize) -> Value {
+    (0..levels).fold(json!({}), |inner, _| json!({"c": inner}))
+}
+
+fn one_of_many(branches: usize) -> Value {
+    let branch = |n| json!({"const": n});
+    json!({"items": {"anyOf": (0..branches).map(branch).collect::<Vec<_>>()}})
+}
+
+/// The validator gathers every error before it gives the first, so it is asked for them only where
+/// there cannot be too many.
+#[test]
+fn a_value_with_errors_past_counting_gets_one_answer() {
+    let check = |schema: Value, value: Value, wanted: &str| {
+        let found = compile(&schema).check(&value);
+        let first = found.first().map_or("", |violation| violation.message.as_str());
+        assert!(first.contains(wanted), "{first}: {wanted}");
+        assert!(!first.contains("too large") || found.len() == 1, "{found:?}");
+    };
+    const EXACT: &str = "required property";
+    const NOWHERE: &str = "too large to say where";
+    check(twice_itself(), nested(3), EXACT);
+    check(twice_itself(), nested(20), NOWHERE);
+    check(twice_itself(), nested(60), NOWHERE);
+    let once = json!({"required": ["c"], "properties": {"c": {"$ref": "#"}}});
+    check(once, nested(60), EXACT);
+    check(one_of_many(40), json!(vec![-1; 100]), "not valid under any");
+    check(one_of_many(40), json!(vec![-1; 20_000]), NOWHERE);
+    check(one_of_many(1_900), json!(vec![-1; 50_000]), "too large to be held");
+    check(json!({"pattern": "^(?!z)(x+x+)+y$"}), json!("x".repeat(5_000)), "");
+    let words = json!(vec!["x".repeat(20); 60_000]);
+    check(json!({"items": {"pattern": "^(?!z)(x+x+)+y$"}}), words, "too large to be held");
+}
+
+/// What a value needs to be judged by is what it costs, not how long the schema is.
+#[test]
+fn a_large_value_is_held_against_a_large_schema() {
+    let fields: Map<String, Value> =
+        (0..300).map(|n| (format!("p{n}"), json!({"type": ["string", "null"]}))).collect();
+    let row = json!({"type": "object", "properties": fields, "additionalProperties": false});
+    let schema = compile(&json!({"type": "array", "items": row}));
+    assert_eq!(schema.check(&json!(vec![json!({"p1": "a", "p299": null}); 20_000])), []);
+    let any = json!({"anyOf": [
+        {"type": ["string", "number", "boolean", "null"]},
+        {"type": "array", "items": {"$ref": "#"}},
+        {"type": "object", "additionalProperties": {"$ref": "#"}},
+    ]});
+    let deep = (0..50).fold(json!(1), |inner, _| json!([inner, {"a": inner.is_number()}]));
+    assert_eq!(compile(&any).check(&deep), []);
+}
+
+/// It would go round at one value for ever, or as often as there are orders of its definitions.
+#[test]
+fn a_schema_that_leads_back_to_itself_at_the_same_value_is_refused() {
+    let check = |schema: Value| assert_eq!(refused(&schema), SchemaError::Endless, "{schema}");
+    check(json!({"$ref": "#"}));
+    check(
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+    );
+    let all: Vec<Value> = (0..8).map(|n| json!({"$ref": format!("#/$defs/d{n}")})).collect();
+    let each: Map<String, Value> =
+        (0..8).map(|n| (format!("d{n}"), json!({"not": {"allOf": all}}))).collect();
+    check(json!({"$ref": "#/$defs/d0", "$defs": each}));
+    compile(&json!({"anyOf": [{"type": "null"}, {"items": {"$ref": "#"}}]}));
+}
+
 #[test]
 fn a_broken_schema_says_where() {
     let error = refused(&json!({"properties": {"a": {"type": "strin"}}}));

@@ -52,6 +52,33 @@ pub(super) async fn admit(
     Ok(Admitted { permit, timeout, again, stored, _place: place, _places: places })
 }
 
+/// What this stage would refuse, as things stand. Nothing is counted, taken or written.
+pub(super) async fn foresee(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    permit: &Permit,
+    entry: &mut Entry,
+) -> Result<(), Fault> {
+    entry.stage("identity");
+    identity(request)?;
+    entry.stage("limits");
+    let (now, pace) = (gateway.clock.now(), &gateway.pace);
+    let (who_on_what, per_minute) = rate_of(gateway, request, tool);
+    pace.could_count(&who_on_what, per_minute, now)?;
+    pace.place().map(drop)?;
+    for_each_rate(gateway, request, tool, |rate, whose, what| {
+        pace.could_take(rate, whose, what, now)
+    })?;
+    if let Some(runs) = &gateway.runs {
+        let key = tool.item.key.to_string();
+        let wish = Wish { writes: permit.effect().is_write(), ..wish(&key, request, tool, entry) };
+        let foreseen = Box::pin(runs.foresee(&runs::key(request), wish, now)).await;
+        foreseen.map_err(|fault| fault.at(&tool.shown_name))?;
+    }
+    egress(gateway, permit)
+}
+
 /// Somebody must answer for the call.
 fn identity(request: &CallRequest) -> Result<(), Fault> {
     if request.caller.principal.id.is_empty() {
@@ -61,6 +88,12 @@ fn identity(request: &CallRequest) -> Result<(), Fault> {
 }
 
 fn rate(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fault> {
+    let (who_on_what, per_minute) = rate_of(gateway, request, tool);
+    gateway.pace.count(&who_on_what, per_minute, gateway.clock.now())
+}
+
+/// Who calls what, and how often that may be.
+fn rate_of(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> (String, u32) {
     let declared = tool.capability.as_ref().and_then(|capability| capability.limits.per_minute);
     let per_minute = declared.unwrap_or(gateway.settings.calls_per_minute);
     let (who, key) = (&request.caller.principal, &tool.item.key);
@@ -68,25 +101,34 @@ fn rate(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fau
         None => format!("{who} {key}"),
         Some(_) => format!("{} {key}", who.account()),
     };
-    gateway.pace.count(&who_on_what, per_minute, gateway.clock.now())
+    (who_on_what, per_minute)
+}
+
+fn rates(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<Vec<Place>, Fault> {
+    let (now, mut places) = (gateway.clock.now(), Vec::new());
+    for_each_rate(gateway, request, tool, |rate, whose, what| {
+        places.extend(gateway.pace.take(rate, whose, what, now)?);
+        Ok(())
+    })?;
+    Ok(places)
 }
 
 /// Bounds on the caller, the tool and the upstream, each where it is set.
-fn rates(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<Vec<Place>, Fault> {
+fn for_each_rate(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    mut work: impl FnMut(Rate, &str, &str) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let Rates { per_caller, per_tool, per_upstream } = gateway.settings.rates;
-    let (now, mut places) = (gateway.clock.now(), Vec::new());
-    let mut take = |rate: Rate, whose: &dyn Fn() -> String, what: &str| {
-        if rate != Rate::default() {
-            places.extend(gateway.pace.take(rate, &whose(), what, now)?);
-        }
-        Ok::<(), Fault>(())
+    let mut each = |rate: Rate, whose: &dyn Fn() -> String, what: &str| {
+        if rate == Rate::default() { Ok(()) } else { work(rate, &whose(), what) }
     };
     let principal = &request.caller.principal;
     let tenant = principal.tenant_id.as_deref().unwrap_or_default();
-    take(per_caller, &|| format!("caller {tenant}/{principal}"), "of this caller")?;
-    take(per_tool, &|| format!("tool {}", tool.item.key), "of this tool by all")?;
-    take(per_upstream, &|| format!("upstream {}", tool.item.key.upstream), "of this upstream")?;
-    Ok(places)
+    each(per_caller, &|| format!("caller {tenant}/{principal}"), "of this caller")?;
+    each(per_tool, &|| format!("tool {}", tool.item.key), "of this tool by all")?;
+    each(per_upstream, &|| format!("upstream {}", tool.item.key.upstream), "of this upstream")
 }
 
 /// What the run may still use. Counted from here on, whatever comes of the call.

@@ -51,6 +51,28 @@ async fn ask(
     permit.map_err(|fault| with_page(gateway, fault, &approval))
 }
 
+/// What is known of a human's answer before anybody is asked.
+#[derive(Debug)]
+pub(super) enum Known {
+    /// Somebody said yes to exactly this call.
+    Approved(Permit),
+    /// Nobody has said anything; with what that means for the call.
+    Unanswered(&'static str),
+}
+
+/// Looks for the answer that a call would find, and asks nobody. Somebody's no is a refusal.
+pub(super) async fn known(gateway: &Gateway, question: Question) -> Result<Known, Fault> {
+    let now = gateway.clock.now();
+    let subject_hash = question.put(now, gateway.settings.approval_ttl).subject_hash;
+    match gateway.store.asked(&subject_hash).await? {
+        None => Ok(Known::Unanswered("a human would be asked first")),
+        Some(approval) if approval.state == ApprovalState::Pending => {
+            Ok(Known::Unanswered("a human was asked and has not answered yet"))
+        }
+        Some(approval) => question.answered(&approval, now).map(Known::Approved),
+    }
+}
+
 /// Asking takes time. What was asked about must still be what is.
 fn still_holds(gateway: &Gateway, asking: &Asking<'_>, entry: &Entry) -> Result<(), Fault> {
     let item = &asking.tool.item;

@@ -118,7 +118,11 @@ fn door(tool: &Tool, request: &CallRequest) -> Result<(), Fault> {
 /// Whoever was not shown the schema gets it with the errors, so that the next try can be right.
 fn teach(gateway: &Gateway, request: &CallRequest, tool: &Tool, fault: Fault) -> Fault {
     let knows = request.via == Via::Name && gateway.mode() == Mode::Native;
-    if knows { fault } else { fault.with("schema", outline(&tool.item.input_schema.value())) }
+    if knows {
+        return fault;
+    }
+    let schema = outline(&tool.item.input_schema.value(), &fault.violations);
+    fault.with("schema", schema)
 }
 
 fn constraints(tool: &Tool, request: &CallRequest) -> Result<(), Fault> {

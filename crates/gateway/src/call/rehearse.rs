@@ -1,6 +1,8 @@
-//! A dry run: the judging half of the road, and a report in place of the call.
+//! A dry run: the judging half of the road, a look at what the rest would say, and a report in place
+//! of the call.
 //!
-//! Nothing is recorded, asked, claimed or sent, and nothing counts towards a limit.
+//! Nothing is recorded, asked, claimed, used up or sent, and nothing counts towards a limit. The
+//! critic alone is not heard: to be asked is already something that happens.
 
 use catalog::{Deed, Entry as Tool};
 use context::{Cleared, say};
@@ -8,8 +10,9 @@ use model::{Fault, RecordStatus};
 use policy::Way;
 use serde_json::{Value, json};
 
+use super::approve::{self, Known};
 use super::record::Entry;
-use super::{CallRequest, Judged, record};
+use super::{CallRequest, Judged, admit, record, verify};
 use crate::gateway::Gateway;
 
 impl Gateway {
@@ -30,15 +33,37 @@ impl Gateway {
         request: &CallRequest,
         entry: &mut Entry,
     ) -> Result<(String, Value), Fault> {
-        let Judged { tool, way, stored, .. } = self.judge(request, entry).await?;
-        let outcome = match (&way, stored.is_some()) {
-            (_, true) => "its stored answer would be given again, and nothing called",
-            (Way::Go(_), false) => "it would be called",
-            (Way::Ask(_), false) => "a human would be asked first",
-            (Way::No(fault), false) => return Err(fault.clone()),
+        let Judged { tool, request, way, stored, .. } = self.judge(request, entry).await?;
+        let outcome = match stored {
+            Some(_) => "its stored answer would be given again, and nothing called",
+            None => Box::pin(self.outcome(&request, &tool, way, entry)).await?,
         };
         let text = format!("dry run of `{}`: arguments fit; {outcome}", tool.shown_name);
         Ok((text, report(&tool, entry, outcome)))
+    }
+
+    /// What the stages behind the judgement would say, as things stand.
+    async fn outcome(
+        &self,
+        request: &CallRequest,
+        tool: &Tool,
+        way: Way,
+        entry: &mut Entry,
+    ) -> Result<&'static str, Fault> {
+        verify::foresee(self, request, tool, &way, entry).await?;
+        let (permit, outcome) = match way {
+            Way::No(fault) => return Err(fault),
+            Way::Go(permit) => (permit, "it would be called"),
+            Way::Ask(question) => match approve::known(self, question).await? {
+                Known::Unanswered(outcome) => return Ok(outcome),
+                Known::Approved(permit) => {
+                    entry.stage("approval");
+                    (permit, "a human has approved it, and it would be called")
+                }
+            },
+        };
+        admit::foresee(self, request, tool, &permit, entry).await?;
+        Ok(outcome)
     }
 }
 

@@ -38,6 +38,21 @@ pub(super) async fn verify(
     way: &Way,
     entry: &mut Entry,
 ) -> Result<(), Fault> {
+    foresee(gateway, request, tool, way, entry).await?;
+    match &gateway.settings.critic.verify {
+        Some(critic) => Box::pin(criticised(critic, request, tool, entry)).await,
+        None => Ok(()),
+    }
+}
+
+/// The same without the critic, who would hear of it.
+pub(super) async fn foresee(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    way: &Way,
+    entry: &mut Entry,
+) -> Result<(), Fault> {
     let decision = entry.record.decision.as_ref();
     if decision.is_some_and(|decision| !oblige::evidence(&decision.obligations).is_empty()) {
         entry.stage("verify");
@@ -46,10 +61,7 @@ pub(super) async fn verify(
     if matches!(way, Way::Ask(_)) {
         Box::pin(affordable(gateway, request, tool, entry)).await?;
     }
-    match &gateway.settings.critic.verify {
-        Some(critic) => Box::pin(criticised(critic, request, tool, entry)).await,
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// The facts a policy wants cited must have been found out in the same run, by the same caller.

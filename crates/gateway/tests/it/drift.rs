@@ -113,6 +113,48 @@ async fn a_list_that_was_not_given_is_no_list_of_nothing() {
     }
 }
 
+/// What is compared is what is shown, however a list is written.
+#[tokio::test]
+async fn no_way_of_listing_keeps_a_changed_prompt_or_resource_from_being_held() {
+    let world = World::new(vec![tool("a")], rule(DriftRule::Hold)).await;
+    let prompt = |about: &str| json!({"name": "greet", "description": about});
+    let note = |about: &str| json!({"uri": "note://1", "description": about});
+    // The key of another list is no name here.
+    let day =
+        |about: &str| json!({"uriTemplate": "day://{n}", "uri": "note://2", "description": about});
+    world.shelf.put_beside(vec![prompt("old")], vec![note("old")]);
+    world.shelf.put_templates(vec![day("old")]);
+    world.store.drop_pins(&shelf(), vec![(ItemKind::Tool, "a".to_owned())]).await.unwrap();
+    world.refresh().await;
+    let listed = |what| {
+        let page = world.gateway.list(&alice(), what, None).unwrap();
+        page.items().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = || [listed(Listed::Prompts), listed(Listed::Resources), listed(Listed::Templates)];
+    assert_eq!(all().map(|list| list.len()), [1, 1, 1]);
+
+    // Twice under one name, before or behind what was accepted, whichever hash is the smaller.
+    for evil in ["evil 0", "evil 1", "evil 2", "evil 3", "evil 4", "evil 5"] {
+        for evil_first in [true, false] {
+            let pair = |old, new| if evil_first { vec![new, old] } else { vec![old, new] };
+            let prompts = pair(prompt("old"), prompt(evil));
+            world.shelf.put_beside(prompts, pair(note("old"), note(evil)));
+            world.shelf.put_templates(pair(day("old"), day(evil)));
+            world.refresh().await;
+            let shown = all().concat().concat();
+            assert!(!shown.contains("evil"), "{shown}");
+        }
+    }
+    // A template with the text of a resource, and one that changed beside its odd key.
+    world.shelf.put_beside(vec![prompt("old")], vec![note("old")]);
+    world.shelf.put_templates(vec![
+        json!({"uriTemplate": "note://1", "description": "evil"}),
+        day("evil"),
+    ]);
+    world.refresh().await;
+    assert_eq!(all().map(|list| list.len()), [1, 1, 0]);
+}
+
 fn shelf() -> UpstreamName {
     UpstreamName::from_string("shelf")
 }

@@ -43,6 +43,35 @@ async fn wrong_arguments_come_back_with_all_errors_and_the_schema() {
     assert_eq!(world.shelf.calls(), 0);
 }
 
+/// CW-75: of a schema too long to be sent whole, what was broken and what must be given is sent.
+#[tokio::test]
+async fn wrong_arguments_to_a_large_schema_come_back_with_what_they_need() {
+    let kind = json!({"enum": ["gift", "letter"], "description": "What is in it."});
+    let parcel = json!({"type": "object", "properties": {"kind": {"$ref": "#/$defs/kind"}}, "required": ["kind"]});
+    let mut properties: serde_json::Map<String, Value> = (0..120)
+        .map(|n| (format!("p{n}"), json!({"type": "string", "description": "x".repeat(60)})))
+        .collect();
+    properties.insert("parcels".to_owned(), json!({"type": "array", "items": parcel}));
+    properties.insert(
+        "to".to_owned(),
+        json!({"type": "object", "properties": {"zip": {"type": "string"}}}),
+    );
+    let schema = json!({"type": "object", "properties": properties, "required": ["to"], "$defs": {"kind": kind}});
+    let world = World::new(vec![json!({"name": "post", "inputSchema": schema})], |_| ()).await;
+    let told = async |args: Value| {
+        let done = world.execute("post", args).await;
+        let told = done.cleared.get().structured.clone().unwrap()["details"]["schema"].clone();
+        assert!(told.to_string().len() <= 4_000, "{told}");
+        told
+    };
+    let nested = told(json!({"to": {}, "parcels": [{"kind": "bomb"}]})).await;
+    assert_eq!(nested["$defs"]["kind"], kind);
+    let missing = told(json!({})).await;
+    assert_eq!(missing["properties"]["to"]["type"], "object");
+    assert_eq!(missing["required"], json!(["to"]));
+    assert_eq!(world.shelf.calls(), 0);
+}
+
 /// A dry run touches nothing: no upstream, no record, no question.
 #[tokio::test]
 async fn a_dry_run_reports_and_touches_nothing() {

@@ -45,6 +45,10 @@ impl Shelf {
         self.offer.lock().unwrap().unheard = unheard.iter().copied().collect();
     }
 
+    pub(crate) fn put_templates(&self, templates: Vec<Value>) {
+        self.offer.lock().unwrap().templates = templates;
+    }
+
     pub(crate) fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }

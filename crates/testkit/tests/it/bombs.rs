@@ -71,10 +71,38 @@ async fn a_pattern_or_a_cycle_made_to_keep_us_busy_is_judged_within_bounds() {
     let backreference = json!({"type": "string", "pattern": r"^(\w+\s?)*\1$"});
     assert_eq!(called(backreference, long()).await, invalid);
     let mutual = json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
-    let ended = called(mutual, json!(1)).await;
-    assert!(matches!(ended, None | Some(Code::ArgsInvalid | Code::SchemaInvalid)), "{ended:?}");
+    assert_eq!(called(mutual, json!(1)).await, Some(Code::SchemaInvalid));
     let unique = json!({"type": "array", "uniqueItems": true});
     assert_eq!(called(unique, json!(many(20_000, |n| json!(n)))).await, None);
+}
+
+/// The same schema as an output schema, with this value as the answer.
+async fn answered(schema: Value, value: Value) -> Option<Code> {
+    let mut output = json!({"type": "object", "properties": {"a": schema.clone()}});
+    if let (Some(output), Some(definitions)) = (output.as_object_mut(), schema.get("$defs")) {
+        output.insert("$defs".to_owned(), definitions.clone());
+    }
+    let definition = tool("it", json!({"outputSchema": output}));
+    let recorder = Recorder::new().tool(definition, Script::Echo);
+    let world = TestGateway::new().upstream("shelf", recorder).start().await;
+    code(&world.send(World::request("it", json!({"a": value}))).await)
+}
+
+/// The validator gathers all errors before it tells one: a schema that leads to itself twice makes
+/// 2^60 of a value sixty deep, a union of many branches as many as it has for every element. A
+/// hostile upstream sends both the schema and the answer.
+#[tokio::test]
+async fn errors_past_counting_are_told_as_one_whoever_sends_them() {
+    let way = json!({"properties": {"c": {"$ref": "#/$defs/n"}}});
+    let cyclic =
+        json!({"$ref": "#/$defs/n", "$defs": {"n": {"required": ["c"], "allOf": [way, way]}}});
+    let deep = (0..50).fold(json!({}), |inner, _| json!({"c": inner}));
+    let union = json!({"type": "array", "items": {"anyOf": many(40, |n| json!({"const": n}))}});
+    let wide = json!(vec![-1; 200_000]);
+    for (schema, value) in [(cyclic, deep), (union, wide)] {
+        assert_eq!(called(schema.clone(), value.clone()).await, Some(Code::ArgsInvalid));
+        assert_eq!(answered(schema, value).await, Some(Code::OutputInvalid));
+    }
 }
 
 /// SG-21, SG-28, SG-29, SG-40: all that is wrong, leftmost first, with both pointers.

@@ -34,6 +34,7 @@ mod modes;
 mod odd_servers;
 mod output;
 mod recording;
+mod rehearsing;
 mod replay;
 mod replicas;
 mod resources;
