@@ -141,6 +141,11 @@ impl Shelf {
         }
     }
 
+    /// What an upstream may have without listing it, as it is known when somebody asks for it.
+    pub fn unlisted(key: &ItemKey) -> Entry {
+        unlisted(&key.upstream, key.kind, &key.name)
+    }
+
     fn index(&mut self, findings: &mut Vec<Finding>) {
         for (at, entry) in self.prompts.iter().enumerate() {
             self.prompt_names.insert(entry.shown_name.clone(), at);

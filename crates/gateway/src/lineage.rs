@@ -1,8 +1,8 @@
 //! What records point to by hash, kept in the store so that a replay can find it.
 
-use catalog::Entry as Tool;
+use catalog::{Entry as Tool, Shelf};
 use manifest::Capability;
-use model::{Fault, Item, Lineage};
+use model::{Call, Fault, Item, ItemKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::{Ancestor, Store};
@@ -28,20 +28,33 @@ impl Gateway {
         let (hash, body) = (rules.hash().to_owned(), rules.text().to_owned());
         let policy = Ancestor { kind: POLICY, hash, body };
         let catalogue = self.catalogue();
-        let known = catalogue.entries().iter().map(|tool| ancestor(tool));
+        let shelf = catalogue.shelf();
+        let shelved = [shelf.prompts(), shelf.resources(), shelf.templates()];
+        let known = catalogue.entries().iter().chain(shelved.into_iter().flatten());
+        let known = known.map(|item| ancestor(item));
         self.store.keep_lineage(std::iter::once(policy).chain(known).collect()).await
     }
 }
 
-/// The tool a record speaks of, if it was kept.
-pub async fn known_tool(store: &Store, lineage: &Lineage) -> Result<Option<KnownTool>, Fault> {
-    let Some(name) = name(lineage.definition_hash.as_deref(), lineage.manifest.as_deref()) else {
+/// The tool, prompt or resource a call was about, if it was kept.
+pub async fn known_tool(store: &Store, call: &Call) -> Result<Option<KnownTool>, Fault> {
+    let (Some(key), Some(hash)) = (&call.item_key, &call.lineage.definition_hash) else {
         return Ok(None);
     };
-    let body = store.ancestor(DEFINITION, &name).await?;
-    body.map(|body| serde_json::from_str(&body))
-        .transpose()
-        .map_err(|error| Fault::internal(format!("definition {name}: {error}")))
+    let unlisted = Shelf::unlisted(key);
+    if unlisted.item.full_hash == *hash {
+        return Ok(Some(known(&unlisted)));
+    }
+    let manifest = call.lineage.manifest.as_deref();
+    // A prompt is kept without the manifest that its record names. Earlier names had no upstream.
+    let names = [name(key, hash, manifest), name(key, hash, None), old_name(hash, manifest)];
+    for name in names {
+        if let Some(body) = store.ancestor(DEFINITION, &name).await? {
+            let known = serde_json::from_str(&body);
+            return known.map_err(|error| Fault::internal(format!("definition {name}: {error}")));
+        }
+    }
+    Ok(None)
 }
 
 /// The text of the policy with this hash, if it was kept.
@@ -50,19 +63,26 @@ pub async fn known_policy(store: &Store, hash: &str) -> Result<Option<String>, F
 }
 
 fn ancestor(tool: &Tool) -> Ancestor {
-    let known = KnownTool {
-        item: tool.item.clone(),
-        definition: tool.definition(),
-        capability: tool.capability.clone(),
-    };
     Ancestor {
         kind: DEFINITION,
-        hash: name(Some(&tool.item.full_hash), tool.manifest.as_deref()).unwrap_or_default(),
-        body: serde_json::to_string(&known).unwrap_or_default(),
+        hash: name(&tool.item.key, &tool.item.full_hash, tool.manifest.as_deref()),
+        body: serde_json::to_string(&known(tool)).unwrap_or_default(),
     }
 }
 
-/// A definition means another thing under another manifest.
-fn name(definition_hash: Option<&str>, manifest: Option<&str>) -> Option<String> {
-    Some(format!("{} {}", definition_hash?, manifest.unwrap_or_default()).trim_end().to_owned())
+fn known(tool: &Tool) -> KnownTool {
+    KnownTool {
+        item: tool.item.clone(),
+        definition: tool.definition(),
+        capability: tool.capability.clone(),
+    }
+}
+
+/// A definition means another thing at another upstream and under another manifest.
+fn name(key: &ItemKey, definition_hash: &str, manifest: Option<&str>) -> String {
+    format!("{} @{}", old_name(definition_hash, manifest), key.upstream)
+}
+
+fn old_name(definition_hash: &str, manifest: Option<&str>) -> String {
+    format!("{definition_hash} {}", manifest.unwrap_or_default()).trim_end().to_owned()
 }

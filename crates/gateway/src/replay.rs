@@ -10,6 +10,7 @@ use model::{
 };
 use policy::{Facts, Rules, decide};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::lineage::KnownTool;
 
@@ -69,7 +70,7 @@ pub fn replay(transcript: &Transcript, rules: &Rules) -> Result<Replayed, Fault>
         notes.push("the call was refused before any policy was asked".to_owned());
     }
     let difference = [
-        policy(record, decision.as_ref()),
+        policy(record, decision.as_ref(), &mut notes),
         definition(transcript, decision.as_ref()),
         arguments(record, &mut notes),
         result(record, rule, &mut notes)?,
@@ -111,7 +112,8 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
         ceiling: call.ceiling,
         ..Caller::new(principal)
     };
-    let (method, params) = (method(record, tool), serde_json::Map::new());
+    let method = method(record, tool);
+    let params = params(record, &method);
     let facts = Facts {
         method: &method,
         params: &params,
@@ -123,10 +125,16 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
         args: &call.args,
         written: None,
         intent: call.intent.as_deref(),
-        spent: None,
+        spent: then.spent,
         at: then.at,
     };
     Some(decide(rules, &facts).decision)
+}
+
+/// Of what else a request carries, policies see which address is read.
+fn params(record: &Record, method: &Method) -> Map<String, Value> {
+    let uri = || ("uri".to_owned(), Value::from(record.call.asked_name.as_str()));
+    (*method == Method::ReadResource).then(uri).into_iter().collect()
 }
 
 /// What was done to the item. Early records say it only by the item's kind.
@@ -141,23 +149,30 @@ fn method(record: &Record, tool: &KnownTool) -> Method {
     }
 }
 
-fn policy(record: &Record, now: Option<&Decision>) -> Option<Difference> {
+fn policy(record: &Record, now: Option<&Decision>, notes: &mut Vec<String>) -> Option<Difference> {
     let (then, now) = (record.decision.as_ref()?, now?);
     let said = |decision: &Decision| {
         (decision.action, decision.matched_rule_ids.clone(), decision.gate.clone())
     };
-    (said(then) != said(now)).then(|| {
-        let told = |decision: &Decision| {
-            let action = serde_json::to_value(decision.action).unwrap_or_default();
-            let action = action.as_str().unwrap_or_default().to_owned();
-            match decision.matched_rule_ids.as_slice() {
-                [] => action,
-                ids => format!("{action} by {}", ids.join(", ")),
-            }
-        };
-        let message = format!("it was {}; it would be {}", told(then), told(now));
-        Difference { part: Part::Policy, message }
-    })
+    if said(then) == said(now) {
+        return None;
+    }
+    // The same policy decides the same of the same facts: it is what was left out that differs.
+    if then.policy_hash == now.policy_hash && !is_whole(record) {
+        notes.push("what the policy saw was not kept whole, so it cannot be compared".to_owned());
+        return None;
+    }
+    let told = |decision: &Decision| match decision.matched_rule_ids.as_slice() {
+        [] => decision.action.as_str().to_owned(),
+        ids => format!("{} by {}", decision.action.as_str(), ids.join(", ")),
+    };
+    let message = format!("it was {}; it would be {}", told(then), told(now));
+    Some(Difference { part: Part::Policy, message })
+}
+
+/// Whether what a policy saw is on record as it was: no secret taken out, no address cut.
+fn is_whole(record: &Record) -> bool {
+    !record.redacted && !record.call.asked_name.ends_with('…')
 }
 
 fn definition(transcript: &Transcript, now: Option<&Decision>) -> Option<Difference> {

@@ -82,6 +82,11 @@ impl Answer {
         Some(self.task_state().unwrap_or(otherwise))
     }
 
+    /// Whether nothing has come of the call yet, because it wants to know something first.
+    pub fn waits_for_input(&self) -> bool {
+        self.task_id().is_none() && self.interim() == Some(TaskState::InputRequired)
+    }
+
     /// The task it speaks of. 2026-07-28 puts it into the result itself, 2025-11-25 one level down
     /// where a call begins one.
     pub fn task_id(&self) -> Option<&str> {

@@ -40,7 +40,17 @@ pub struct Decision {
     /// What the rules that permitted it ask for besides, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obligations: Vec<String>,
+    /// What the run had used up, where the policy could look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
     /// SHA-256 over everything the policy was asked about.
     pub inputs_hash: String,
     pub at: Timestamp,
+}
+
+/// What a run has used up so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    pub calls: u64,
+    pub writes: u64,
 }

@@ -41,7 +41,7 @@ pub use call::{Call, Lineage};
 pub use card::Card;
 pub use client::{Client, LogLevel};
 pub use clock::{Clock, Timestamp};
-pub use decision::{Decision, DecisionAction};
+pub use decision::{Decision, DecisionAction, Spent};
 pub use fault::{Code, ErrorKind, Fault, NextAction, Side, Violation};
 pub use grade::{ApprovalMode, CapClass, Class, Effect, ReplayRule};
 pub use ids::{

@@ -146,6 +146,7 @@ fn decision() -> Decision {
         effective_mode: ApprovalMode::Destructive,
         gate: Some("GATE_FINANCE_APPROVAL".to_owned()),
         obligations: Vec::new(),
+        spent: None,
         inputs_hash: "9".repeat(64),
         at: AT,
     }

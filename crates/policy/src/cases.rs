@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::decide::{Action, decide, may};
-use crate::facts::{Facts, Spent};
+use crate::facts::Facts;
 use crate::rules::Rules;
 
 /// One case.
@@ -124,7 +124,7 @@ pub fn try_case(rules: &Rules, case: &Case) -> Result<(), Surprise> {
         written: None,
         params: &Map::new(),
         intent: case.intent.as_deref(),
-        spent: case.spent.map(|Used { calls, writes }| Spent { calls, writes }),
+        spent: case.spent.map(|Used { calls, writes }| model::Spent { calls, writes }),
         at: Timestamp::from_millis(case.now_ms),
     };
     let quiet = match case.action {

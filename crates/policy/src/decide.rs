@@ -53,6 +53,7 @@ pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
         effective_mode: ruling.mode.map_or(facts.mode(), |mode| mode.min(facts.mode())),
         gate: gate.clone(),
         obligations: ruling.obligations,
+        spent: facts.spent,
         inputs_hash: facts.hash(),
         at: facts.at,
     };

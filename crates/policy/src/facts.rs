@@ -11,7 +11,7 @@ use manifest::Capability;
 use model::canonical::Field;
 use model::{
     ApprovalMode, CallId, Caller, CapClass, DecisionId, Effect, Item, ItemKind, Method,
-    PrincipalKind, Timestamp, canonical,
+    PrincipalKind, Spent, Timestamp, canonical,
 };
 use serde_json::{Map, Value, json};
 
@@ -36,13 +36,6 @@ pub struct Facts<'a> {
     /// What its run has used up, where runs have budgets.
     pub spent: Option<Spent>,
     pub at: Timestamp,
-}
-
-/// What a run has used up so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
-    pub calls: u64,
-    pub writes: u64,
 }
 
 impl Facts<'_> {

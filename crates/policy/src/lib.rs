@@ -14,7 +14,8 @@ pub mod schema;
 pub mod sight;
 
 pub use decide::{Action, Verdict, Way, decide, may, may_list};
-pub use facts::{Facts, Spent};
+pub use facts::Facts;
+pub use model::Spent;
 pub use permit::Permit;
 pub use question::{Question, freeze};
 pub use rules::{PolicyError, Rules};

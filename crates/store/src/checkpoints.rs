@@ -44,10 +44,13 @@ impl Store {
     pub async fn checkpoint(&self) -> Result<Option<Checkpoint>, Fault> {
         let (head, last) = {
             let mut reader = self.reader().await?;
-            let last = all(&mut reader).await?.last().map_or(0, |checkpoint| checkpoint.seq);
+            let last: Option<i64> = sqlx::query_scalar("SELECT MAX(seq) FROM checkpoints")
+                .fetch_one(&mut *reader)
+                .await
+                .map_err(broken)?;
             (chain::head(&mut reader).await.map_err(broken)?, last)
         };
-        if head.seq <= last {
+        if last.is_some_and(|last| head.seq <= last) || head.seq == 0 {
             return Ok(None);
         }
         let signed = self.sign(Word::Checkpoint, head.seq, head.hash)?;

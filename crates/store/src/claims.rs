@@ -24,7 +24,7 @@ pub struct Claim {
     pub scope: String,
     pub key: String,
     pub args_hash: String,
-    /// When the key is free again, whatever became of the call.
+    /// Until when an answer is remembered. What was not answered is not forgotten.
     pub expires_at: Timestamp,
 }
 
@@ -73,7 +73,7 @@ impl Store {
     pub async fn recall(&self, claim: &Claim) -> Result<Option<Answer>, Fault> {
         let mut reader = self.reader().await?;
         let row = rows::find(&mut reader, claim).await.map_err(broken)?;
-        let live = row.filter(|row| row.expires_at > self.now().as_millis());
+        let live = row.filter(|row| !row.is_over(self.now()));
         match live.map(|row| row.opened(claim)).transpose()? {
             Some(Opened::Stored(answer)) => Ok(Some(answer)),
             Some(Opened::Fresh) | None => Ok(None),
@@ -86,6 +86,23 @@ impl Store {
         let (scope, key) = (claim.scope.clone(), claim.key.clone());
         self.write(Dispatch { scope, key, record_id: record_id.clone() }).await
     }
+
+    /// Removes the answers whose window is over; says how many.
+    pub async fn forget_answers(&self) -> Result<u64, Fault> {
+        self.write(Forget).await
+    }
+}
+
+struct Forget;
+
+impl Write for Forget {
+    type Done = u64;
+    const UNWRITTEN: &'static str = "answers that are remembered no longer could not be removed";
+    const REFUSES_FIRST: bool = true;
+
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<u64, WriteError> {
+        Ok(rows::forget(connection, now).await?)
+    }
 }
 
 /// What became of the key so far. Only a key that is [`Opened::Fresh`] may be taken.
@@ -95,11 +112,11 @@ pub(crate) async fn look(
     now: Timestamp,
 ) -> Result<Opened, WriteError> {
     let row = rows::find(connection, claim).await?;
-    let live = row.filter(|row| row.expires_at > now.as_millis());
+    let live = row.filter(|row| !row.is_over(now));
     Ok(live.map_or(Ok(Opened::Fresh), |row| row.opened(claim))?)
 }
 
-/// Takes the key for this record, and the place of an expired claim with it.
+/// Takes the key for this record, and the place of an answer that is remembered no longer.
 ///
 /// INVARIANT: [`look`] has found the key fresh within this transaction.
 pub(crate) async fn take(
@@ -114,7 +131,7 @@ pub(crate) async fn take(
     Ok(())
 }
 
-/// Settles the claim if it is still the record's own; an expired one may have a new owner.
+/// Settles the claim if it is still the record's own; one that was lost may have a new owner.
 pub(crate) async fn settle(
     connection: &mut Connection,
     outcome: &ClaimOutcome,
@@ -132,7 +149,7 @@ pub(crate) async fn settle(
         }
     };
     if !settled {
-        tracing::warn!(record.id = %record_id, "the idempotency claim had expired before its call ended");
+        tracing::warn!(record.id = %record_id, "the idempotency claim was lost before its call ended");
     }
     Ok(())
 }

@@ -46,6 +46,9 @@ pub(crate) const JOURNAL_BYTES: u32 = 32 * 1024 * 1024;
 pub(crate) const BUCKET_WAIT: Duration = Duration::from_secs(20);
 /// Questions of one caller that may wait for people at the same time.
 pub(crate) const QUESTIONS_MAX: i64 = 100;
+/// How long policies and definitions are kept after the last record that may point to them: gates
+/// say only now and then what is in force.
+pub(crate) const LINEAGE_MARGIN: Duration = Duration::from_hours(24);
 /// How long a run is remembered after its last call.
 pub(crate) const RUN_KEPT: Duration = Duration::from_hours(30 * 24);
 /// How often a failed request to a bucket is sent again.

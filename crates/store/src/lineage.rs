@@ -1,5 +1,7 @@
 //! What records point to by hash, kept so that a replay finds it: policies, definitions.
 
+use std::collections::BTreeMap;
+
 use model::{Fault, Timestamp};
 
 use crate::database::{Connection, broken};
@@ -18,9 +20,19 @@ pub struct Ancestor {
 }
 
 impl Store {
-    /// Keeps what is not kept yet.
+    /// Keeps what is not kept yet, and notes of all of it that it is in force.
     pub async fn keep_lineage(&self, ancestors: Vec<Ancestor>) -> Result<(), Fault> {
+        // Each once: a statement may not touch a row twice.
+        let by_name = ancestors.into_iter().map(|one| ((one.kind, one.hash.clone()), one));
+        let distinct: BTreeMap<_, _> = by_name.collect();
+        let ancestors: Vec<Ancestor> = distinct.into_values().collect();
         if ancestors.is_empty() { Ok(()) } else { self.write(Kept(ancestors)).await }
+    }
+
+    /// Removes what was no longer in force when the oldest entry was written: nothing that is left
+    /// points to it. Says how much. Keep what is in force first.
+    pub async fn prune_lineage(&self) -> Result<u64, Fault> {
+        self.write(Prune).await
     }
 
     pub async fn ancestor(&self, kind: &str, hash: &str) -> Result<Option<String>, Fault> {
@@ -41,16 +53,32 @@ impl Write for Kept {
     const UNWRITTEN: &'static str = "what records point to could not be stored";
     const REFUSES_FIRST: bool = true;
 
-    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
         for rows in self.0.chunks(limits::ROWS_MAX) {
-            let mut sql = Sql::new("INSERT INTO lineage (kind, hash, body) VALUES ");
+            let mut sql = Sql::new("INSERT INTO lineage (kind, hash, body, seen_at) VALUES ");
             for (index, ancestor) in rows.iter().enumerate() {
                 sql.push(if index == 0 { "(" } else { ", (" }).bind(ancestor.kind);
-                sql.push(", ").bind(&ancestor.hash).push(", ").bind(&ancestor.body).push(")");
+                sql.push(", ").bind(&ancestor.hash).push(", ").bind(&ancestor.body);
+                sql.push(", ").bind(now.as_millis()).push(")");
             }
-            sql.push(" ON CONFLICT (kind, hash) DO NOTHING");
+            sql.push(" ON CONFLICT (kind, hash) DO UPDATE SET seen_at = excluded.seen_at");
             sql.query().execute(&mut *connection).await?;
         }
         Ok(())
+    }
+}
+
+struct Prune;
+
+impl Write for Prune {
+    type Done = u64;
+    const UNWRITTEN: &'static str = "what no record points to any more could not be removed";
+    const REFUSES_FIRST: bool = true;
+
+    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<u64, WriteError> {
+        let margin = i64::try_from(limits::LINEAGE_MARGIN.as_millis()).unwrap_or(i64::MAX);
+        let query =
+            sqlx::query("DELETE FROM lineage WHERE seen_at < (SELECT MIN(at) FROM entries) - $1");
+        Ok(query.bind(margin).execute(connection).await?.rows_affected())
     }
 }

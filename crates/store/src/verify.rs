@@ -46,7 +46,8 @@ pub enum Damage {
     Moved,
     /// A checkpoint knows of it, and the chain ends before it.
     Truncated,
-    /// A checkpoint about it bears a signature its key did not make.
+    /// A checkpoint about it bears a signature its key did not make, or it is gone and no key at hand
+    /// has signed it away.
     Forged,
 }
 
@@ -113,7 +114,9 @@ struct Walk {
 }
 
 impl Walk {
-    /// From the last purge on, or from the first entry there ever was.
+    /// From the last purge that a key at hand has signed, or from the first entry there ever was.
+    ///
+    /// Whoever can write the database can write a purge into it; only a signature tells.
     fn begin(all: Vec<Checkpoint>, keys: &[PublicKey]) -> Self {
         let mut said: BTreeMap<i64, Vec<_>> = BTreeMap::new();
         for checkpoint in all {
@@ -127,7 +130,7 @@ impl Walk {
             .values()
             .flatten()
             .rev()
-            .find(|(said, signed)| said.kind == Word::Purge && *signed != Some(false));
+            .find(|(said, signed)| said.kind == Word::Purge && *signed == Some(true));
         let last = purge.map_or_else(Link::genesis, |(purge, _)| Link {
             seq: purge.seq,
             hash: purge.hash.clone(),
@@ -136,7 +139,7 @@ impl Walk {
     }
 
     fn step(&mut self, row: &Row) -> Result<(), Damage> {
-        let next = row.check(&self.last)?;
+        let next = row.check(&self.last).map_err(|damage| self.gone(damage))?;
         for (checkpoint, signed) in self.said.get(&next.seq).into_iter().flatten() {
             match signed {
                 Some(false) => return Err(Damage::Forged),
@@ -149,10 +152,22 @@ impl Walk {
         Ok(())
     }
 
+    /// Entries that are not there may have been signed away, by somebody nobody here knows.
+    fn gone(&mut self, damage: Damage) -> Damage {
+        if damage != Damage::Deleted && damage != Damage::Truncated {
+            return damage;
+        }
+        let beyond = self.said.range(self.last.seq + 1..).flat_map(|(_, said)| said);
+        let purges: Vec<_> = beyond.filter(|(said, _)| said.kind == Word::Purge).collect();
+        self.unknown_keys += purges.iter().filter(|(_, signed)| signed.is_none()).count() as u64;
+        if purges.is_empty() { damage } else { Damage::Forged }
+    }
+
     /// Whatever is said about entries beyond the last one says that they were there.
-    fn end(self) -> ChainReport {
+    fn end(mut self) -> ChainReport {
         let cut = self.said.range(self.last.seq + 1..).next().is_some();
-        self.report(cut.then_some(Damage::Truncated))
+        let damage = cut.then(|| self.gone(Damage::Truncated));
+        self.report(damage)
     }
 
     fn report(&self, damage: Option<Damage>) -> ChainReport {

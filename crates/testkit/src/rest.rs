@@ -12,7 +12,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::mcp_http::serve;
 
-/// The running service; it stops when dropped. `shelf_get` knows one book, number 1.
+/// The running service; it stops when dropped. `shelf_get` knows one book, number 1; `shelf_put`
+/// answers with the status it is told.
 #[derive(Debug)]
 pub struct Rest {
     pub base: String,
@@ -21,7 +22,8 @@ pub struct Rest {
 
 impl Rest {
     pub async fn start() -> Self {
-        let (address, task) = serve(Router::new().route("/shelf/{number}", get(shelf))).await;
+        let (address, task) =
+            serve(Router::new().route("/shelf/{number}", get(shelf).post(put))).await;
         Self { base: format!("http://{address}"), _task: task }
     }
 
@@ -39,6 +41,11 @@ async fn shelf(Path(number): Path<u32>) -> Response {
     }
 }
 
+async fn put(Path(status): Path<u16>) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::NOT_FOUND);
+    (status, "as you wish").into_response()
+}
+
 fn description() -> Value {
     let number = json!({
         "name": "number", "in": "path", "required": true, "schema": {"type": "integer"},
@@ -49,8 +56,13 @@ fn description() -> Value {
         "paths": {"/shelf/{number}": {"get": {
             "operationId": "shelf_get",
             "summary": "Take a book from the shelf",
-            "parameters": [number],
+            "parameters": [number.clone()],
             "responses": {"200": {"description": "The book"}},
+        }, "post": {
+            "operationId": "shelf_put",
+            "summary": "Put a book on the shelf",
+            "parameters": [number],
+            "responses": {"200": {"description": "It stands there"}},
         }}},
     })
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, Uri};
 use http_body_util::Full;
-use model::{Answer, Code, Fault};
+use model::{Answer, Code, Effect, Fault};
 use openapi::{Document, RequestPlan};
 use policy::Permit;
 use serde_json::Value;
@@ -47,13 +47,19 @@ impl OpenApi {
         Ok(Self { client: http_client::client_through(egress)?, ..self })
     }
 
-    async fn carry_out(&self, plan: RequestPlan) -> Result<Answer, Fault> {
+    async fn carry_out(&self, plan: RequestPlan, effect: Effect) -> Result<Answer, Fault> {
         let response = http_client::send(&self.client, self.request(plan)?).await?;
         let status = response.status().as_u16();
         let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let media_type = media_type.unwrap_or_default().to_owned();
         let body = http_client::read_body(response.into_body()).await?;
-        Ok(openapi::answer(status, &media_type, &body))
+        let answer = openapi::answer(status, &media_type, &body);
+        // A service that broke while it changed something says nothing about what it changed.
+        if effect.is_write() && status >= 500 {
+            let fault = Fault::new(Code::UpstreamError, answer.full_text());
+            return Err(fault.with("status", status));
+        }
+        Ok(answer)
     }
 
     fn request(&self, plan: RequestPlan) -> Result<Request<Full<Bytes>>, Fault> {
@@ -106,6 +112,6 @@ impl Connector for OpenApi {
         plan.headers.extend(key_header(&plan, errand));
         let trace = errand.traceparent.iter();
         plan.headers.extend(trace.map(|text| ("traceparent".to_owned(), text.clone())));
-        self.carry_out(plan).await
+        self.carry_out(plan, permit.effect()).await
     }
 }

@@ -3,6 +3,7 @@
 //! Looked up before a human is asked: a client that lost an answer and tries again must get that
 //! answer, not a second question. The key is taken later, together with the opening entry.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use catalog::Entry as Tool;
@@ -11,11 +12,14 @@ use model::{Answer, Code, Fault};
 use store::Claim;
 
 use super::record::Entry;
-use super::{CallRequest, keep};
+use super::{CallRequest, keep, oblige};
 use crate::gateway::Gateway;
 
 /// Between two looks at a key that another call holds.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
+
+/// What holds for a tool whose manifest says nothing of keys, or that has none.
+static USUAL: LazyLock<Idempotency> = LazyLock::new(Idempotency::default);
 
 /// The call with its key in the argument that the tool declares for it (C35), if it stands only in
 /// the envelope. Done before anything is judged: what is sent is what was judged.
@@ -25,7 +29,7 @@ pub(super) fn with_key(
     tool: &Tool,
     entry: &mut Entry,
 ) -> Option<CallRequest> {
-    let arg = rule(tool)?.arg.as_ref()?;
+    let arg = declared(tool)?.arg.as_ref()?;
     let key = request.idempotency_key.as_ref()?;
     let mut args = request.args.as_object().filter(|args| !args.contains_key(arg))?.clone();
     args.insert(arg.clone(), key.as_str().into());
@@ -43,12 +47,17 @@ pub(super) fn claim(
     tool: &Tool,
     entry: &mut Entry,
 ) -> Result<Option<Claim>, Fault> {
-    let Some(rule) = rule(tool).filter(|_| request.method.is_tool_call()) else { return Ok(None) };
+    let rule = rule(request, tool, entry).filter(|_| request.method.is_tool_call());
+    let Some(rule) = rule else { return Ok(None) };
     entry.stage("idempotency");
     let Some(key) = key(request, rule).map_err(|fault| fault.at(&tool.shown_name))? else {
         return Ok(None);
     };
     entry.record.call.idempotency_key = Some(key.clone());
+    if declared(tool).is_none() && !may_write(tool) {
+        // What only reads may be read anew; the key goes on to whoever makes something of it.
+        return Ok(None);
+    }
     Ok(Some(Claim {
         scope: format!("{} {}", owner(request, rule), tool.item.key),
         key,
@@ -67,7 +76,7 @@ pub(super) async fn recall(
     claim: Option<&Claim>,
     entry: &mut Entry,
 ) -> Result<Option<Answer>, Fault> {
-    let own = rule(tool).is_some_and(|rule| rule.scope == DedupScope::Principal);
+    let own = declared(tool).unwrap_or(&USUAL).scope == DedupScope::Principal;
     let Some(claim) = claim.filter(|_| own) else { return Ok(None) };
     let stored = Box::pin(patiently(gateway, claim)).await?;
     if stored.is_some() {
@@ -94,8 +103,18 @@ pub(super) fn is_running(fault: &Fault) -> bool {
     fault.details.get("state").is_some_and(|state| state == "running")
 }
 
-fn rule(tool: &Tool) -> Option<&Idempotency> {
+/// The manifest's rule; the usual one where it has none and the call comes with a key, or must.
+fn rule<'t>(request: &CallRequest, tool: &'t Tool, entry: &Entry) -> Option<&'t Idempotency> {
+    let owed = || entry.record.decision.as_ref().is_some_and(oblige::owes_key);
+    declared(tool).or_else(|| (request.idempotency_key.is_some() || owed()).then_some(&*USUAL))
+}
+
+fn declared(tool: &Tool) -> Option<&Idempotency> {
     tool.capability.as_ref()?.idempotency.as_ref()
+}
+
+fn may_write(tool: &Tool) -> bool {
+    tool.capability.as_ref().is_none_or(manifest::Capability::is_write)
 }
 
 fn key(request: &CallRequest, rule: &Idempotency) -> Result<Option<String>, Fault> {

@@ -83,6 +83,7 @@ pub(super) async fn dispatch(
             Ok(answer)
         }
         Err(fault) => {
+            let doubted = is_doubtful(&fault, admitted.permit.effect().is_write());
             let fault = match questions::in_refusal(&fault) {
                 visits if visits.is_empty() => fault,
                 visits => {
@@ -92,7 +93,7 @@ pub(super) async fn dispatch(
                     fault
                 }
             };
-            Err(doubtful(fault, admitted.permit.effect().is_write()))
+            Err(if doubted { fault.indeterminate() } else { fault })
         }
     }
 }
@@ -151,11 +152,15 @@ async fn attempts(
     again: &mut Again,
     errand: &Errand,
 ) -> Result<Answer, Fault> {
+    let mut doubted = false;
     loop {
         let fault = match make(gateway, permit, errand).await {
+            // Whatever the last attempt came to, an earlier one may have taken effect.
+            Err(fault) if doubted => fault.indeterminate(),
             Err(fault) => fault,
             answer => return answer,
         };
+        doubted = is_doubtful(&fault, permit.effect().is_write());
         let Some(pause) = again.after(&fault, permit, gateway) else {
             return Err(fault);
         };
@@ -199,9 +204,19 @@ fn meta(
     }
 }
 
-/// A write that got no answer may have happened all the same.
-fn doubtful(fault: Fault, writes: bool) -> Fault {
-    let unanswered =
-        matches!(fault.code, Code::UpstreamTimeout | Code::UpstreamUnavailable | Code::Cancelled);
-    if writes && unanswered { fault.indeterminate() } else { fault }
+/// A write that got no answer, or none that can be read, may have happened all the same.
+fn is_doubtful(fault: &Fault, writes: bool) -> bool {
+    let unanswered = match fault.code {
+        Code::UpstreamTimeout | Code::UpstreamUnavailable | Code::Cancelled => true,
+        // Its own words in the protocol's channel, and a status that says no, are answers.
+        Code::UpstreamError => fault.upstream.is_none() && !says_no(fault),
+        _ => fault.indeterminate,
+    };
+    writes && unanswered
+}
+
+/// Whether the upstream turned the request itself down, by a status below 500.
+fn says_no(fault: &Fault) -> bool {
+    let status = fault.details.get("status").and_then(Value::as_u64);
+    status.is_some_and(|status| status < 500)
 }

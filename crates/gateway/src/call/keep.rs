@@ -1,18 +1,38 @@
 //! What of a call is kept for ever: arguments and answer without secrets, and not too much.
 
+use std::borrow::Cow;
+
 use context::{holds_secret, without_secrets};
 use model::Answer;
+use model::fault::one_line;
 use serde_json::Value;
 
+use super::CallRequest;
 use super::record::Entry;
 use crate::gateway::Gateway;
 use crate::settings::Reads;
+
+/// What is kept of the name a caller asked for.
+pub(super) const NAME_CHARS_MAX: usize = 256;
 
 /// Takes the secrets out of the arguments on record. Their hash stays that of what was sent.
 pub(super) fn arguments(gateway: &Gateway, args: &Value, entry: &mut Entry) {
     let (kept, redacted) = without_secrets(args, &gateway.settings.redactor);
     entry.record.call.args = kept;
     entry.record.redacted |= redacted;
+}
+
+/// The same for what the caller calls it and says it is about: an address may carry a token.
+pub(super) fn words(gateway: &Gateway, request: &CallRequest, entry: &mut Entry) {
+    let redactor = &gateway.settings.redactor;
+    if let Cow::Owned(clean) = redactor.redact(&request.name) {
+        entry.record.call.asked_name = one_line(&clean, NAME_CHARS_MAX);
+        entry.record.redacted = true;
+    }
+    if let Some(Cow::Owned(clean)) = request.intent.as_deref().map(|text| redactor.redact(text)) {
+        entry.record.call.intent = Some(clean);
+        entry.record.redacted = true;
+    }
 }
 
 /// Keeps the answer with the record, so that it can be replayed, unless it is too long; and, however

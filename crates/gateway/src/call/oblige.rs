@@ -3,11 +3,14 @@
 //! A word this gate does not know is kept in the record and asks for nothing.
 
 use catalog::Entry as Tool;
-use model::{Code, Fault, Grant, PrincipalKind};
+use model::{Code, Decision, Fault, Grant, PrincipalKind};
 use policy::grants;
 use serde_json::Value;
 
 use super::CallRequest;
+
+/// The word by which a policy asks for a key.
+const KEY: &str = "idempotency_key";
 
 /// Every obligation that can be told from the request alone. Evidence is looked up later.
 pub(super) fn check(
@@ -17,7 +20,7 @@ pub(super) fn check(
 ) -> Result<(), Fault> {
     for owed in obligations {
         match owed.split_once(':').unwrap_or((owed, "")) {
-            ("idempotency_key", "") if !has_key(request, tool) => {
+            (KEY, "") if !has_key(request, tool) => {
                 let message = "a policy permits this call only with an idempotency key";
                 return Err(Fault::new(Code::IdempotencyMissing, message).at(&tool.shown_name));
             }
@@ -26,6 +29,11 @@ pub(super) fn check(
         }
     }
     step_up(request, tool, obligations)
+}
+
+/// Whether a policy permits the call only with an idempotency key.
+pub(super) fn owes_key(decision: &Decision) -> bool {
+    decision.obligations.iter().any(|owed| owed == KEY)
 }
 
 /// The keys of the facts that must be cited; an empty one stands for any fact.

@@ -9,6 +9,7 @@ use std::time::Instant;
 use context::Cleared;
 use model::fault::WireError;
 use model::result::{CallResult, Cleaning, Metrics, Provenance};
+use model::task::TaskState;
 use model::{
     Answer, Call, CallId, CallStatus, Code, Fault, Finding, Lineage, Outcome, Record, RecordId,
     RecordStatus, RunId, Timestamp, TraceId, call, canonical, result,
@@ -94,6 +95,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         started: Instant::now(),
     };
     keep::arguments(gateway, &request.args, &mut entry);
+    keep::words(gateway, request, &mut entry);
     entry
 }
 
@@ -113,7 +115,7 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
         session_id: request.caller.session.clone(),
         parent_call_id: None,
         method: (!request.method.is_tool_call()).then(|| request.method.as_str().to_owned()),
-        asked_name: model::fault::one_line(&request.name, 256),
+        asked_name: model::fault::one_line(&request.name, keep::NAME_CHARS_MAX),
         item_key: None,
         capability_id: None,
         args: Value::Null,
@@ -249,6 +251,8 @@ fn refused(gateway: &Gateway, fault: Option<&Fault>) -> Option<Cleared<WireError
 fn claim_outcome(entry: &mut Entry, outcome: Result<&Inspected, &Fault>) -> Option<ClaimOutcome> {
     let claim = entry.claim.take()?;
     let end = match (outcome, entry.answer.take()) {
+        // The next round makes the call, under the same key.
+        (_, Some(asks)) if asks.waits_for_input() => ClaimEnd::Released,
         (_, Some(answer)) if !answer.is_error => ClaimEnd::Done(answer),
         (_, Some(_tool_said_no)) => ClaimEnd::Released,
         (Err(fault), None) if entry.dispatched && fault.indeterminate => ClaimEnd::Unknown,
@@ -261,13 +265,23 @@ fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, 
     let Inspected { clearing, artifacts, outcome, evidence, mut findings } = inspected;
     findings.extend_from_slice(&entry.findings);
     let answer = clearing.cleared.get();
-    let (status, outcome, record_status) = match answer.interim() {
+    let state = answer.interim().or_else(|| told_of_task(entry, answer));
+    let (status, outcome, record_status) = match state {
         _ if answer.is_error => (CallStatus::Failed, Outcome::Error, RecordStatus::Failed),
-        Some(state) => (CallStatus::Paused, outcome, state.into()),
-        None => (CallStatus::Completed, outcome, RecordStatus::Completed),
+        Some(TaskState::Working | TaskState::InputRequired) => {
+            (CallStatus::Paused, outcome, state.map_or(RecordStatus::Deferred, Into::into))
+        }
+        Some(TaskState::Failed) => (CallStatus::Failed, Outcome::Error, RecordStatus::Failed),
+        Some(TaskState::Cancelled) => {
+            (CallStatus::Cancelled, Outcome::Error, RecordStatus::Cancelled)
+        }
+        Some(TaskState::Completed) | None => {
+            (CallStatus::Completed, outcome, RecordStatus::Completed)
+        }
     };
     let result = CallResult {
         outcome,
+        error: (state == Some(TaskState::Failed)).then(|| task_fault(answer)),
         summary: clearing.summary,
         lossy: clearing.lossy,
         facts: clearing.facts,
@@ -280,6 +294,29 @@ fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, 
         ..envelope(entry, status)
     };
     (result, record_status, clearing.cleared)
+}
+
+/// How the task stands that was asked about. Its end is known by asking, and by nothing else.
+fn told_of_task(entry: &Entry, answer: &Answer) -> Option<TaskState> {
+    let about = entry.record.call.method.as_deref().is_some_and(|name| name.starts_with("tasks/"));
+    let said = if about { answer.task_state()? } else { return None };
+    let result = answer.rest.get("result").and_then(|result| result.get("isError"));
+    let failed = said == TaskState::Completed && result.is_some_and(|failed| failed == true);
+    Some(if failed { TaskState::Failed } else { said })
+}
+
+/// Why a task failed, in its upstream's words, and whether it may be begun again.
+fn task_fault(answer: &Answer) -> Fault {
+    let part = |key: &str, name: &str| answer.rest.get(key).and_then(|part| part.get(name));
+    let why = answer.rest.get("statusMessage").or_else(|| part("error", "message"));
+    let why = why.and_then(Value::as_str).map(|why| format!(": {why}")).unwrap_or_default();
+    let fault = Fault::new(Code::UpstreamError, format!("the task failed{why}"));
+    let retryable = fault.retryable();
+    let fault = fault.with("retryable", retryable);
+    match part("error", "code") {
+        Some(code) => fault.with("upstream_code", code.clone()),
+        None => fault,
+    }
 }
 
 fn failed(entry: &Entry, status: CallStatus, fault: &Fault) -> CallResult {

@@ -48,10 +48,9 @@ impl Write for Adoption {
             .execute(&mut *connection)
             .await?;
         sqlx::query(
-            "DELETE FROM claims WHERE (state = 'done' AND expires_at <= $1) \
-             OR (state = 'claimed' AND owner NOT IN (SELECT owner FROM instances))",
+            "DELETE FROM claims \
+             WHERE state = 'claimed' AND owner NOT IN (SELECT owner FROM instances)",
         )
-        .bind(now.as_millis())
         .execute(&mut *connection)
         .await?;
         let adopted = sqlx::query(

@@ -8,7 +8,7 @@ use crate::records::Opened;
 
 #[derive(sqlx::FromRow)]
 pub(crate) struct Row {
-    pub(crate) expires_at: i64,
+    expires_at: i64,
     args_hash: String,
     state: String,
     answer: Option<String>,
@@ -16,6 +16,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// Whether the key is free again. Time alone frees no key whose call may be running or may have
+    /// taken effect: that takes its gate, or a person.
+    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
+        self.state == ClaimState::Done.as_str() && self.expires_at <= now.as_millis()
+    }
+
     /// What this row means to somebody with the same key.
     pub(crate) fn opened(self, claim: &Claim) -> Result<Opened, Fault> {
         let refuse = |message: &str, state: &str| {
@@ -87,6 +93,15 @@ pub(super) async fn remove(
         .execute(connection)
         .await?;
     Ok(())
+}
+
+/// How many answers were remembered no longer, and are gone.
+pub(super) async fn forget(
+    connection: &mut Connection,
+    now: Timestamp,
+) -> Result<u64, sqlx::Error> {
+    let query = sqlx::query("DELETE FROM claims WHERE state = 'done' AND expires_at <= $1");
+    Ok(query.bind(now.as_millis()).execute(connection).await?.rows_affected())
 }
 
 /// Whether the claim was the record's own; it is free now.

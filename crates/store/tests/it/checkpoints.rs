@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolgate_store::{Damage, RecordFilter, Store, Witnesses};
+use toolgate_store::{Ancestor, Damage, RecordFilter, Store, Witnesses};
 
 use crate::home::{Home, START, closing, completed, opening, record};
 
@@ -83,6 +83,48 @@ async fn what_is_purged_leaves_a_chain_that_verifies() {
     assert_eq!((report.entries, report.purged, report.damage), (2, 4, None));
 }
 
+/// The database honours any purge that stands in it; the walk only one that is signed.
+#[tokio::test]
+async fn a_purge_that_no_known_key_signed_removes_nothing_in_silence() {
+    let check = async |key_id: &str, unknown_keys: u64| {
+        let home = Home::new();
+        let store = filled(&home, 4).await;
+        let own = store.checkpoint().await.unwrap().unwrap().key_id;
+        let key_id = if key_id == "own" { own.as_str() } else { key_id };
+        let purge = "INSERT INTO checkpoints (kind, seq, hash, at, key_id, signature) \
+                     SELECT 'purge', seq, hash, 0, $1, 'ab' FROM entries WHERE seq = 2";
+        let mut raw = home.raw().await;
+        sqlx::query(purge).bind(key_id.to_owned()).execute(&mut raw).await.unwrap();
+        let report = store.verify_chain().await.unwrap();
+        assert_eq!(report.damage.is_some(), unknown_keys == 0, "nothing is gone yet");
+        sqlx::query("DELETE FROM entries WHERE seq <= 2").execute(&mut raw).await.unwrap();
+        let report = store.verify_chain().await.unwrap();
+        assert_eq!((report.first_bad, report.damage), (Some(1), Some(Damage::Forged)));
+        assert_eq!((report.purged, report.unknown_keys), (0, unknown_keys));
+    };
+    check("x", 1).await;
+    check("own", 0).await;
+}
+
+/// Gates on one database sign with a key each; whoever verifies needs them all.
+#[tokio::test]
+async fn a_purge_of_another_gate_is_borne_out_by_its_key() {
+    let home = Home::new();
+    let store = filled(&home, 4).await;
+    let beyond = store.beyond(2).await.unwrap().unwrap();
+    store.purge(beyond).await.unwrap();
+    let mut known = Witnesses::beside(&home.dir());
+    assert_eq!(store.verify_against(&known).await.unwrap().damage, None);
+    let stranger = Home::in_folder();
+    filled(&stranger, 1).await.checkpoint().await.unwrap();
+    let theirs = Witnesses::beside(&stranger.dir()).keys;
+    let own = std::mem::replace(&mut known.keys, theirs);
+    let report = store.verify_against(&known).await.unwrap();
+    assert_eq!((report.damage, report.unknown_keys), (Some(Damage::Forged), 1));
+    known.keys.extend(own);
+    assert_eq!(store.verify_against(&known).await.unwrap().damage, None);
+}
+
 #[tokio::test]
 async fn the_newest_entry_and_running_calls_stay() {
     let home = Home::new();
@@ -95,6 +137,31 @@ async fn the_newest_entry_and_running_calls_stay() {
     let beyond = store.beyond(0).await.unwrap().unwrap();
     assert_eq!(beyond.upto_seq, 3, "nothing runs for three hours");
     assert_eq!(store.beyond(9).await.unwrap(), None);
+}
+
+/// What no entry points to any more goes, once everything that could have is gone.
+#[tokio::test]
+async fn definitions_leave_with_the_last_entry_that_may_point_to_them() {
+    let home = Home::new();
+    let store = filled(&home, 2).await;
+    let keep = |hashes: &[&str]| {
+        let ancestor = |hash: &&str| Ancestor {
+            kind: "definition",
+            hash: (*hash).to_owned(),
+            body: "{}".to_owned(),
+        };
+        store.keep_lineage(hashes.iter().map(ancestor).collect())
+    };
+    keep(&["old", "lasting", "lasting"]).await.unwrap();
+    home.clock.advance(Duration::from_hours(48));
+    keep(&["lasting"]).await.unwrap();
+    store.close_record(&closing(completed("new"))).await.unwrap();
+    assert_eq!(store.prune_lineage().await, Ok(0), "the first entries may point to it");
+    let old = store.older_than(START.after(Duration::from_hours(1))).await.unwrap().unwrap();
+    store.purge(old).await.unwrap();
+    assert_eq!(store.prune_lineage().await, Ok(1));
+    assert_eq!(store.ancestor("definition", "old").await, Ok(None));
+    assert_eq!(store.ancestor("definition", "lasting").await, Ok(Some("{}".to_owned())));
 }
 
 /// Nothing leaves that no purge has signed away.

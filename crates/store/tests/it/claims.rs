@@ -109,6 +109,7 @@ async fn an_expired_key_is_free_and_its_former_owner_cannot_touch_it() {
     let home = Home::new();
     let store = home.open().await;
     open(&store, "1", claim("a")).await.unwrap();
+    close(&store, "1", ClaimEnd::Done(Answer::text("done"))).await;
     home.clock.advance(WINDOW);
     let renewed = Claim { expires_at: home.clock.now().after(WINDOW), ..claim("b") };
     assert_eq!(open(&store, "2", renewed.clone()).await, Ok(Opened::Fresh));
@@ -116,6 +117,46 @@ async fn an_expired_key_is_free_and_its_former_owner_cannot_touch_it() {
     assert_eq!(open(&store, "3", renewed).await, conflict("running"));
     let late = store.record("rec_1").await.unwrap().unwrap();
     assert_eq!(late, completed("1"), "the late closing is on record all the same");
+}
+
+/// However long ago: what may have taken effect is not made again because nobody looked.
+#[tokio::test]
+async fn only_an_answer_is_forgotten_after_its_window() {
+    let check = async |state: ClaimState, expected: &str| {
+        let home = Home::new();
+        let store = home.open().await;
+        open(&store, "1", claim("a")).await.unwrap();
+        if state == ClaimState::Dispatched {
+            sent(&store, "1").await.unwrap();
+        }
+        if state == ClaimState::Unknown {
+            close(&store, "1", ClaimEnd::Unknown).await;
+        }
+        home.clock.advance(WINDOW * 2);
+        assert_eq!(store.recall(&claim("a")).await.unwrap_err().details["state"], expected);
+        assert_eq!(open(&store, "2", claim("a")).await, conflict(expected), "{state:?}");
+    };
+    check(ClaimState::Claimed, "running").await;
+    check(ClaimState::Dispatched, "running").await;
+    check(ClaimState::Unknown, "unknown").await;
+}
+
+/// What is remembered no longer takes no room; what is in doubt stays.
+#[tokio::test]
+async fn answers_are_forgotten_after_their_window() {
+    let home = Home::new();
+    let store = home.open().await;
+    open(&store, "1", claim("a")).await.unwrap();
+    close(&store, "1", ClaimEnd::Done(Answer::text("done"))).await;
+    let other = Claim { key: "ik_2".to_owned(), ..claim("a") };
+    open(&store, "2", other.clone()).await.unwrap();
+    let end = ClaimOutcome { scope: other.scope, key: other.key, end: ClaimEnd::Unknown };
+    store.close_record(&Closing { record: completed("2"), claim: Some(end) }).await.unwrap();
+    assert_eq!(store.forget_answers().await, Ok(0));
+    home.clock.advance(WINDOW);
+    assert_eq!(store.forget_answers().await, Ok(1));
+    let left = store.claims(None).await.unwrap();
+    assert_eq!(left.iter().map(|line| line.key.as_str()).collect::<Vec<_>>(), ["ik_2"]);
 }
 
 #[tokio::test]

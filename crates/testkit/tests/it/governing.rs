@@ -142,7 +142,7 @@ async fn a_policy_knows_who_calls_and_what_for_and_a_replay_agrees() {
     assert_eq!(code(&world.send(call(&caller, Some("audit"))).await), None);
 
     let record = world.last_record().await;
-    let tool = gateway::known_tool(&world.store, &record.call.lineage).await.unwrap();
+    let tool = gateway::known_tool(&world.store, &record.call).await.unwrap();
     let replayed = gateway::replay(&gateway::Transcript { record, tool }, &rules(text)).unwrap();
     assert_eq!(replayed.difference, None);
 }

@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
+use auth::Credentials;
 use gateway::{CallRequest, Watch};
-use model::{Answer, Code, Principal, RecordStatus};
+use model::{Answer, Code, Fault, Principal, RecordStatus};
 use serde_json::{Value, json};
-use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
+use toolgate_testkit::{
+    FaultyHttp, Recorder, Rest, Script, TestGateway, World, capability, manifest,
+};
+use upstream::http::Http;
+use upstream::mcp::Age;
+use upstream::openapi::OpenApi;
 
 use crate::{code, up_to};
 
@@ -102,6 +108,119 @@ async fn a_write_cut_off_by_its_timeout_is_of_unknown_outcome() {
     assert_eq!(fault.code, Code::UpstreamTimeout);
     assert!(fault.indeterminate && !fault.retryable());
     assert_eq!(conflict(&world, five("k1")).await, Some(json!("unknown")));
+    assert_eq!(recorder.count(), 1);
+}
+
+/// The same holds for an answer that cannot be used; a refusal in the upstream's own words is one.
+#[tokio::test]
+async fn an_answer_that_cannot_be_used_leaves_a_write_in_doubt() {
+    let check = async |fault: Fault, in_doubt: bool| {
+        let (recorder, world) = bank(Script::Fault(fault.clone())).await;
+        let told = world.call("pay", five("k1")).await.fault.unwrap();
+        assert_eq!((told.code, told.indeterminate), (fault.code, in_doubt), "{fault:?}");
+        let again = code(&world.call("pay", five("k1")).await);
+        let expected = if in_doubt { Code::IdempotencyConflict } else { fault.code };
+        assert_eq!(again, Some(expected), "{fault:?}");
+        assert_eq!(recorder.count(), if in_doubt { 1 } else { 2 }, "{fault:?}");
+    };
+    let error = || Fault::new(Code::UpstreamError, "not JSON-RPC");
+    check(error(), true).await;
+    check(error().with("status", 502), true).await;
+    check(error().with("status", 404), false).await;
+    check(error().said_by_upstream(-32602, "no such account".to_owned(), None), false).await;
+    check(Fault::new(Code::UpstreamUnavailable, "gone"), true).await;
+    check(Fault::new(Code::AuthFailed, "not you"), false).await;
+}
+
+/// Whatever the last attempt came to, the first may have taken effect.
+#[tokio::test]
+async fn a_doubt_outlasts_the_attempts_after_it() {
+    let server = FaultyHttp::start("garbage").await;
+    let http = Http::new(&server.url, &Credentials::default(), Age::Auto).unwrap();
+    let binding = json!({"class": "act", "idempotency": {}});
+    let contract = manifest([capability("bad.echo", "echo", binding)]);
+    let world = TestGateway::new().upstream("bad", http).manifest("bad", contract).start().await;
+    server.err(true);
+    let request = || CallRequest {
+        idempotency_key: Some("k1".to_owned()),
+        timeout: Some(Duration::from_secs(5)),
+        ..World::request("echo", json!({"n": 1}))
+    };
+    let told = world.send(request()).await.fault.unwrap();
+    assert!(told.indeterminate, "{told:?}");
+    server.err(false);
+    let again = world.send(request()).await.fault.unwrap();
+    assert_eq!(
+        (again.code, &again.details["state"]),
+        (Code::IdempotencyConflict, &json!("unknown"))
+    );
+}
+
+/// A service that breaks while it writes may have written.
+#[tokio::test]
+async fn a_service_that_breaks_in_a_write_leaves_it_in_doubt() {
+    let service = Rest::start().await;
+    let shelf = OpenApi::new(service.document(), Some(&service.base), Credentials::default());
+    let world = TestGateway::new().upstream("library", shelf.unwrap()).start().await;
+    let put = async |status: u16| {
+        let request = World::request("shelf_put", json!({"number": status}));
+        let key = Some(format!("k{status}"));
+        let done = world.send(CallRequest { idempotency_key: key, ..request }).await;
+        let state = done.fault.as_ref().and_then(|fault| fault.details.get("state").cloned());
+        (code(&done), state, done.cleared.get().is_error)
+    };
+    assert_eq!(put(500).await, (Some(Code::UpstreamError), None, true));
+    assert_eq!(put(500).await, (Some(Code::IdempotencyConflict), Some(json!("unknown")), true));
+    assert_eq!(put(422).await, (None, None, true));
+    assert_eq!(put(422).await, (None, None, true), "it said no, so the key is free");
+}
+
+/// A key counts wherever it comes from, also for a tool nobody has declared.
+#[tokio::test]
+async fn a_key_counts_for_a_tool_that_declares_none() {
+    let check = async |binding: Option<Value>, effects: usize| {
+        let recorder = Recorder::one("pay", Script::Echo);
+        let mut gate = TestGateway::new().upstream("bank", recorder.clone());
+        if let Some(binding) = binding {
+            gate = gate.manifest("bank", manifest([capability("bank.pay", "pay", binding)]));
+        }
+        let world = gate.start().await;
+        let request = || CallRequest {
+            idempotency_key: Some("k1".to_owned()),
+            ..World::request("pay", json!({"amount": 5}))
+        };
+        let first = world.send(request()).await;
+        let second = world.send(request()).await;
+        assert_eq!((code(&second), &second.cleared), (None, &first.cleared));
+        assert_eq!(recorder.count(), effects);
+        assert_eq!(recorder.calls()[0].meta["toolgate/idempotency_key"], "k1");
+        let record = world.last_record().await;
+        assert_eq!(record.call.idempotency_key.as_deref(), Some("k1"));
+        assert_eq!(second.result.unwrap().deduplicated, effects == 1);
+        world.send(World::request("pay", json!({"amount": 5}))).await;
+        assert_eq!(recorder.count(), effects + 1, "without a key, nothing is remembered");
+    };
+    check(None, 1).await;
+    check(Some(json!({"class": "act"})), 1).await;
+    // What only reads is read anew.
+    check(Some(json!({})), 2).await;
+}
+
+/// A policy that asks for a key gets what a key is for.
+#[tokio::test]
+async fn a_key_that_a_policy_asks_for_counts() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let world = TestGateway::new()
+        .upstream("bank", recorder.clone())
+        .policy("@id(\"keyed\") @obligations(\"idempotency_key\") permit (principal, action, resource);")
+        .start()
+        .await;
+    let keyless = world.call("pay", json!({"amount": 5})).await;
+    assert_eq!(code(&keyless), Some(Code::IdempotencyMissing));
+    for _ in 0..2 {
+        let done = world.call("pay", json!({"amount": 5, "idempotency_key": "k1"})).await;
+        assert_eq!(code(&done), None);
+    }
     assert_eq!(recorder.count(), 1);
 }
 

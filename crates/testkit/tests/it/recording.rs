@@ -1,11 +1,11 @@
 //! No record, no effect; and however many calls at once, one sound chain.
 
-use gateway::Watch;
+use gateway::{CallRequest, Watch};
 use model::{Code, Grant, RecordStatus};
 use serde_json::json;
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
 
-use crate::code;
+use crate::{code, shelf};
 
 async fn desk() -> (Recorder, World) {
     let recorder = Recorder::one("write", Script::Echo)
@@ -136,4 +136,20 @@ async fn thirty_calls_at_once_are_all_recorded_in_one_sound_chain() {
     assert!(records.iter().all(|record| record.status == RecordStatus::Completed));
     let report = world.store.verify_chain().await.unwrap();
     assert_eq!((report.first_bad, report.entries), (None, 45));
+}
+
+/// Secrets are no more on record for standing in an address or in an intent.
+#[tokio::test]
+async fn a_secret_in_a_name_or_an_intent_is_not_on_record() {
+    let (_, world) = shelf(Script::Echo, |_| ()).await;
+    let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let check = async |name: &str, intent: Option<String>| {
+        let request = World::request(name, json!({}));
+        world.send(CallRequest { intent, ..request }).await;
+        let record = world.last_record().await;
+        assert!(record.redacted, "{name}");
+        assert!(!serde_json::to_string(&record).unwrap().contains(token), "{record:?}");
+    };
+    check(&format!("https://docs.example/page?token={token}"), None).await;
+    check("peek", Some(format!("log in with {token}"))).await;
 }

@@ -1,11 +1,15 @@
 //! Recorded calls walked again, with nothing live in reach.
 
 use gateway::replay::Part;
-use gateway::{Replayed, Transcript, known_policy, known_tool, replay};
-use model::{Answer, Code, Record, RecordStatus, ReplayRule};
+use gateway::{CallRequest, Replayed, Transcript, known_policy, known_tool, replay};
+use model::run::RunBudget;
+use model::{Answer, Code, Method, Record, RecordStatus, ReplayRule};
 use policy::Rules;
 use serde_json::json;
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
+
+use crate::code;
+use crate::resources::Library;
 
 async fn desk() -> (Recorder, World) {
     let recorder = Recorder::one("write", Script::Answer(Answer::text("written")))
@@ -18,9 +22,9 @@ async fn desk() -> (Recorder, World) {
 }
 
 async fn transcript(world: &World, record: Record) -> (Transcript, Rules) {
-    let lineage = &record.call.lineage;
-    let text = known_policy(&world.store, &lineage.policy_hash).await.unwrap().unwrap();
-    let tool = known_tool(&world.store, lineage).await.unwrap();
+    let hash = &record.call.lineage.policy_hash;
+    let text = known_policy(&world.store, hash).await.unwrap().unwrap();
+    let tool = known_tool(&world.store, &record.call).await.unwrap();
     (Transcript { record, tool }, Rules::parse("then", &text).unwrap())
 }
 
@@ -117,4 +121,84 @@ async fn secrets_are_not_on_record() {
     let (transcript, rules) = transcript(&world, record).await;
     let replayed = replay(&transcript, &rules).unwrap();
     assert_eq!((replayed.difference, replayed.notes.len()), (None, 2));
+}
+
+/// CO-207: what is read and asked for beside tools was kept, too, and rules see the same of it.
+#[tokio::test]
+async fn prompts_and_addresses_come_out_the_same() {
+    let rules = "permit (principal, action, resource); @id(\"no-secrets\") \
+        forbid (principal, action, resource) when { \
+        context.arguments has uri && context.arguments.uri like \"docs://secret/*\" };";
+    let world = TestGateway::new().upstream("docs", Library).policy(rules).start().await;
+    world.gateway.keep_lineage().await.unwrap();
+    let ask = async |method: Method, name: &str| {
+        world.send(CallRequest { method, ..World::request(name, json!({})) }).await
+    };
+    assert_eq!(code(&ask(Method::ReadResource, "docs://policy/7").await), None);
+    assert_eq!(code(&ask(Method::GetPrompt, "greet").await), None);
+    let unlisted = ask(Method::ReadResource, "docs://secret/1").await;
+    assert_eq!(code(&unlisted), Some(Code::PolicyDenied));
+    all_equal(&world).await;
+}
+
+/// CO-207: rules that look at what a run has used up see what it was then.
+#[tokio::test]
+async fn a_budget_is_what_it_was() {
+    let rules = "permit (principal, action, resource); @id(\"once\") \
+        forbid (principal, action, resource) when { context has budget && context.budget.calls > 0 };";
+    let budget = RunBudget { max_calls: Some(9), ..RunBudget::default() };
+    let world = TestGateway::new()
+        .upstream("desk", Recorder::one("act", Script::Echo))
+        .policy(rules)
+        .settings(|settings| settings.runs.budget = budget)
+        .start()
+        .await;
+    world.gateway.keep_lineage().await.unwrap();
+    assert_eq!(code(&world.call("act", json!({})).await), None);
+    assert_eq!(code(&world.call("act", json!({})).await), Some(Code::PolicyDenied));
+    all_equal(&world).await;
+}
+
+/// Two upstreams may define a tool in the same words, and are not the same.
+#[tokio::test]
+async fn a_definition_belongs_to_its_upstream() {
+    let gate = ["one", "other"].into_iter().fold(TestGateway::new(), |gate, name| {
+        gate.upstream(name, Recorder::one("act", Script::Echo))
+    });
+    let world = gate.start().await;
+    world.gateway.keep_lineage().await.unwrap();
+    for name in ["mcp__one__act", "mcp__other__act"] {
+        assert_eq!(code(&world.call(name, json!({})).await), None);
+    }
+    all_equal(&world).await;
+}
+
+/// What was taken out is why a decision cannot be had again, not a difference in policy.
+#[tokio::test]
+async fn a_secret_that_a_rule_looked_at_is_no_difference() {
+    let secret = "hunter2x-Tr0ub4dor9";
+    let rules = format!(
+        "permit (principal, action, resource); @id(\"leaked\") forbid (principal, action, resource) \
+         when {{ context.arguments has password && context.arguments.password == \"{secret}\" }};"
+    );
+    let upstream = Recorder::one("act", Script::Echo);
+    let world = TestGateway::new().upstream("desk", upstream).policy(&rules).start().await;
+    world.gateway.keep_lineage().await.unwrap();
+    let refused = world.call("act", json!({"password": secret})).await;
+    assert_eq!(code(&refused), Some(Code::PolicyDenied));
+    let (then, rules) = transcript(&world, world.last_record().await).await;
+    let replayed = replay(&then, &rules).unwrap();
+    assert_eq!(replayed.difference, None);
+    assert!(replayed.notes.iter().any(|note| note.contains("not kept whole")), "{replayed:?}");
+    let other = Rules::parse("new", "permit (principal, action, resource);").unwrap();
+    assert_eq!(part(&replay(&then, &other).unwrap()), Some(Part::Policy));
+}
+
+async fn all_equal(world: &World) {
+    for record in world.records().await {
+        let then = record.decision.clone();
+        let (transcript, rules) = transcript(world, record).await;
+        let replayed = replay(&transcript, &rules).unwrap();
+        assert_eq!((replayed.difference, replayed.decision), (None, then), "{}", replayed.tool);
+    }
 }

@@ -1,6 +1,7 @@
 //! Two gates on one database: what one claims, asks and records, the other knows.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,8 +12,9 @@ use model::{Answer, Clock, Code, Fault, Method, Principal, Secret, TaskVerb, Ups
 use policy::{Permit, Rules};
 use serde_json::{Map, Value, json};
 use store::{Config, Store};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio_util::sync::CancellationToken;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::{CancellationToken, DropGuard};
 use toolgate_testkit::{Asker, Recorder, Script, capability, manifest, tool};
 use upstream::{Connector, Errand, Member, Upstreams};
 
@@ -109,6 +111,35 @@ async fn two_hundred_calls_with_twenty_keys_have_twenty_effects() {
     assert_eq!(store.verify_chain().await.unwrap().damage, None);
 }
 
+/// A person who is asked at one gate may answer at another, where the call is then made, once.
+#[tokio::test]
+async fn what_is_asked_at_one_gate_is_approved_and_made_at_another() {
+    let home = tempfile::tempdir().unwrap();
+    let config = config(&home).await;
+    let recorder = Recorder::one("pay", Script::Answer(Answer::text("paid")));
+    let gated = json!({"class": "act", "requires_gate": "GATE_MONEY"});
+    let contract = || manifest::from_value(manifest([capability("l.pay", "pay", gated.clone())]));
+    let connector = || Arc::new(recorder.clone()) as Arc<dyn Connector>;
+    let one = gate(&config, connector(), contract().ok()).await;
+    let other = gate(&config, connector(), contract().ok()).await;
+    let call = async |gate: &Gateway| {
+        let caller = model::Caller::new(Principal::user("ann"));
+        let request = CallRequest::new(caller, "pay", json!({"amount": 1}));
+        Box::pin(gate.call(request, Watch::default())).await
+    };
+    let asked = call(&one).await;
+    assert_eq!(code(&asked), Some(Code::ApprovalPending));
+    let question = asked.result.unwrap().approval_id.unwrap();
+    let verdict = store::Verdict { approved: true, approver: "user:bob".to_owned(), reason: None };
+    other.answer(question.as_str(), verdict).await.unwrap();
+    assert_eq!(code(&call(&other).await), None);
+    assert_eq!(recorder.count(), 1);
+    assert_eq!(code(&call(&one).await), Some(Code::ApprovalPending), "a yes counts once");
+    for gate in [one, other] {
+        gate.close(Duration::from_secs(5)).await;
+    }
+}
+
 /// An upstream of 2026-07-28: it remembers nothing between rounds, and its jobs become tasks.
 #[derive(Debug, Default)]
 struct Stateless {
@@ -154,11 +185,19 @@ fn elicitation() -> Value {
 
 /// One request of a 2026-07-28 client, which stands for itself, and its answer.
 async fn say(mcp: &server::Mcp, round: Value) -> Value {
+    say_with(mcp, None, round).await
+}
+
+/// The same under an idempotency key.
+async fn say_with(mcp: &server::Mcp, key: Option<&str>, round: Value) -> Value {
     let able = json!({"elicitation": {}});
-    let meta = json!({
+    let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": able,
     });
+    if let Some(key) = key {
+        meta["toolgate/idempotency_key"] = key.into();
+    }
     let mut params = json!({"name": "ask", "arguments": {}, "_meta": meta});
     params.as_object_mut().unwrap().extend(round.as_object().cloned().unwrap());
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
@@ -214,6 +253,27 @@ async fn any_gate_goes_on_with_an_upstream_that_remembers_nothing() {
     }
 }
 
+/// CO-184, CO-205: a question is no answer: the next round makes the call, and only what came of that
+/// is given again.
+#[tokio::test]
+async fn a_call_with_a_key_comes_through_its_rounds_once() {
+    let home = tempfile::tempdir().unwrap();
+    let config = config(&home).await;
+    let upstream = Arc::new(Stateless::default());
+    let gate = gate(&config, Arc::clone(&upstream) as Arc<dyn Connector>, None).await;
+    let mcp = surface(&gate, open_door());
+    let key = Some("k1");
+    let asked = say_with(&mcp, key, json!({})).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let state = &asked["result"]["requestState"];
+    let done = say_with(&mcp, key, answered("q", state)).await;
+    assert_eq!(done["result"]["content"][0]["text"], "done", "{done}");
+    let again = say_with(&mcp, key, json!({})).await;
+    assert_eq!(again["result"]["content"][0]["text"], "done", "{again}");
+    assert_eq!(upstream.effects.load(Ordering::SeqCst), 1);
+    gate.close(Duration::from_secs(5)).await;
+}
+
 /// Where the upstream waits on a connection, only the gate that holds it can go on. Another says so,
 /// in a word of its own, and sends nothing.
 #[tokio::test]
@@ -261,6 +321,57 @@ async fn a_task_begun_at_one_gate_is_known_at_another_to_its_owner_alone() {
     let foreign = send(&gates[1], "eve", get.clone(), "t1").await;
     assert_eq!(code(&foreign), Some(Code::TaskNotFound));
     assert_eq!(code(&send(&gates[1], "ann", get, "t1").await), None);
+    for gate in gates {
+        gate.close(Duration::from_secs(5)).await;
+    }
+}
+
+/// A surface over HTTP, until the guard is dropped.
+async fn listening(mcp: server::Mcp) -> (SocketAddr, DropGuard) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (to, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
+    let guard = server::Guard::new(to, &[], &[]);
+    let transport = server::Transport::Streamable;
+    tokio::spawn(server::serve(mcp, transport, listener, guard, stop.clone()));
+    (to, stop.drop_guard())
+}
+
+async fn post(to: SocketAddr, session: &str, message: Value) -> String {
+    let body = message.to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\n{session}\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(to).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut heard = String::new();
+    stream.read_to_string(&mut heard).await.unwrap();
+    heard
+}
+
+/// A session is a client's at every gate, until it ends at one.
+#[tokio::test]
+async fn a_session_begun_at_one_gate_goes_on_at_another() {
+    let home = tempfile::tempdir().unwrap();
+    let config = config(&home).await;
+    let recorder = Recorder::one("peek", Script::Echo);
+    let connector = || Arc::new(recorder.clone()) as Arc<dyn Connector>;
+    let gates = [gate(&config, connector(), None).await, gate(&config, connector(), None).await];
+    let (one, _one) = listening(surface(&gates[0], open_door())).await;
+    let (other, _other) = listening(surface(&gates[1], open_door())).await;
+    let info = json!({"name": "c", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+    let message = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let begun = post(one, "", message("initialize", params)).await;
+    let id = begun.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let call = || message("tools/call", json!({"name": "peek", "arguments": {"n": 7}}));
+    let made = post(other, &format!("mcp-session-id: {id}\r\n"), call()).await;
+    assert!(made.starts_with("HTTP/1.1 200") && made.contains(r#""n":7"#), "{made}");
+    let unknown = post(other, "mcp-session-id: somebody-elses\r\n", call()).await;
+    assert!(unknown.starts_with("HTTP/1.1 404"), "{unknown}");
+    assert_eq!(recorder.count(), 1);
     for gate in gates {
         gate.close(Duration::from_secs(5)).await;
     }

@@ -112,6 +112,40 @@ async fn a_deferred_result_is_put_into_the_envelope() {
     assert_eq!(done.cleared.get().rest["result"]["content"][0]["text"], "gold");
 }
 
+/// CO-98, CO-135: what a task is heard to be is what the record of the asking says.
+#[tokio::test]
+async fn the_end_of_a_task_is_on_record() {
+    let check = async |said: Value, record: RecordStatus, call: CallStatus| {
+        let world = digging([said.clone()]).await;
+        let done = ask(&world, TaskVerb::Get).await;
+        assert_eq!(code(&done), None, "{said}");
+        let last = world.last_record().await;
+        assert_eq!((last.status, last.result.unwrap().status), (record, call), "{said}");
+    };
+    check(state("working"), RecordStatus::Deferred, CallStatus::Paused).await;
+    check(state("input_required"), RecordStatus::Escalated, CallStatus::Paused).await;
+    check(state("completed"), RecordStatus::Completed, CallStatus::Completed).await;
+    check(state("failed"), RecordStatus::Failed, CallStatus::Failed).await;
+    check(state("cancelled"), RecordStatus::Cancelled, CallStatus::Cancelled).await;
+    let no =
+        json!({"taskId": "t1", "status": "completed", "result": {"content": [], "isError": true}});
+    check(no, RecordStatus::Failed, CallStatus::Failed).await;
+}
+
+/// CO-186: why a task failed, and whether it may be begun again.
+#[tokio::test]
+async fn a_failed_task_says_on_record_whether_it_may_be_tried_again() {
+    let failed = json!({"taskId": "t1", "status": "failed", "error": {
+        "code": -32603, "message": "the roof came down"}});
+    let world = digging([failed]).await;
+    ask(&world, TaskVerb::Get).await;
+    let fault = world.last_record().await.result.unwrap().error.unwrap();
+    assert_eq!(fault.code, Code::UpstreamError);
+    assert_eq!(fault.message, "the task failed: the roof came down");
+    assert_eq!(fault.details["retryable"], false);
+    assert_eq!(fault.details["upstream_code"], -32603);
+}
+
 /// CO-187: late success after a cancellation is ignored; nothing that has ended goes on.
 #[tokio::test]
 async fn what_has_ended_stays_ended() {

@@ -91,6 +91,7 @@ impl Upkeep {
                 signed = now;
             }
             if pruned.is_none_or(|last| now.duration_since(last) >= PRUNE) {
+                tell("a sweep of answered keys", self.store.forget_answers().await);
                 self.prune().await;
                 pruned = Some(now);
             }
@@ -112,6 +113,12 @@ impl Upkeep {
             Ok(0) => {}
             Ok(entries) => tracing::info!(entries, "old entries were exported and removed"),
             Err(error) => tracing::warn!(%error, "old entries were not removed"),
+        }
+        if self.records.keep_days.is_some() || self.records.keep_mb.is_some() {
+            let kept = self.gateway.keep_lineage().await;
+            let swept =
+                if kept.is_ok() { self.store.prune_lineage().await.map(drop) } else { kept };
+            tell("a sweep of old definitions", swept);
         }
     }
 }

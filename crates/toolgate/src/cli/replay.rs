@@ -1,27 +1,31 @@
-//! `toolgate replay`: a recorded call or run through the same decisions again, touching nothing.
+//! `toolgate replay`: recorded calls through the same decisions again, touching nothing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
 use gateway::{Replayed, Transcript, known_policy, known_tool, replay};
-use model::Record;
 use model::fault::one_line;
+use model::{Fault, Record, RecordStatus};
 use policy::Rules;
 use store::Store;
 
 use super::context::Context;
 use super::error::CliError;
 use super::exit::Exit;
-use super::records;
+use super::records::{self, FilterArgs};
 use crate::config::{LogLevel, Overrides};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// The record, the call or the run
-    pub id: String,
+    /// The record, the call or the run; else every call that has ended and fits the flags
+    #[arg(conflicts_with_all = ["tool", "status", "run", "principal", "since", "until"])]
+    pub id: Option<String>,
     /// Decide by these Cedar policies instead of those of then
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub filter: FilterArgs,
 }
 
 pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<(), CliError> {
@@ -44,16 +48,57 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<(), CliError> 
 
 async fn replay_all(store: &Store, args: &ReplayArgs) -> Result<Vec<Replayed>, CliError> {
     let given = args.policy.as_ref().map(read).transpose()?;
+    let mut desk = Desk { store, given, of_then: BTreeMap::new() };
+    let Some(id) = &args.id else { return desk.range(&args.filter).await };
     let mut replayed = Vec::new();
-    for record in transcript(store, &args.id).await? {
-        let rules = match &given {
-            Some(rules) => rules.clone(),
-            None => rules_of(store, &record).await?,
-        };
-        let tool = known_tool(store, &record.call.lineage).await?;
-        replayed.push(replay(&Transcript { record, tool }, &rules)?);
+    for record in transcript(store, id).await? {
+        replayed.push(desk.replay(record).await?);
     }
     Ok(replayed)
+}
+
+/// Where records, definitions and policies come from.
+struct Desk<'s> {
+    store: &'s Store,
+    /// The policy to decide by, whatever was in force.
+    given: Option<Rules>,
+    /// Policies that were in force, by hash.
+    of_then: BTreeMap<String, Rules>,
+}
+
+impl Desk<'_> {
+    /// Every call that fits and has ended, oldest first.
+    async fn range(&mut self, filter: &FilterArgs) -> Result<Vec<Replayed>, CliError> {
+        if filter.is_empty() {
+            let error = CliError::usage("nothing says which calls are meant");
+            return Err(error.hint("name a record or a run, or a time as in `--since 7d`"));
+        }
+        let filter = filter.clone().filter(0);
+        let (mut replayed, mut last) = (Vec::new(), 0);
+        loop {
+            let page = self.store.export(&filter, last).await?;
+            let Some(end) = page.last().map(|entry| entry.seq) else { return Ok(replayed) };
+            for entry in &page {
+                let (_, record): (_, Record) = entry.read()?;
+                if record.status != RecordStatus::Open {
+                    replayed.push(self.replay(record).await?);
+                }
+            }
+            last = end;
+        }
+    }
+
+    async fn replay(&mut self, record: Record) -> Result<Replayed, CliError> {
+        let tool = known_tool(self.store, &record.call).await?;
+        let hash = record.call.lineage.policy_hash.clone();
+        if self.given.is_none() && !self.of_then.contains_key(&hash) {
+            let rules = rules_of(self.store, &record).await?;
+            self.of_then.insert(hash.clone(), rules);
+        }
+        let rules = self.given.as_ref().or_else(|| self.of_then.get(&hash));
+        let rules = rules.ok_or_else(|| Fault::internal("a policy that was just read is gone"))?;
+        Ok(replay(&Transcript { record, tool }, rules)?)
+    }
 }
 
 async fn transcript(store: &Store, id: &str) -> Result<Vec<Record>, CliError> {

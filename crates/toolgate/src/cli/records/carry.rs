@@ -87,7 +87,7 @@ pub(super) async fn cassette(
             left_out += 1;
             continue;
         };
-        let known = known_tool(store, &record.call.lineage).await?;
+        let known = known_tool(store, &record.call).await?;
         tape.tools.extend(known.map(|known| known.definition).filter(|d| !tape.tools.contains(d)));
         let (tool, args) = (key.name.clone(), record.call.args.clone());
         tape.exchanges.push(Exchange { tool, args, answer: answer.clone() });

@@ -30,7 +30,14 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
-    pub(super) fn filter(self, limit: u32) -> RecordFilter {
+    /// Nothing is said.
+    pub(in crate::cli) fn is_empty(&self) -> bool {
+        let Self { tool, status, run, principal, since, until } = self;
+        let named = tool.is_some() || run.is_some() || principal.is_some() || status.is_some();
+        !named && since.is_none() && until.is_none()
+    }
+
+    pub(in crate::cli) fn filter(self, limit: u32) -> RecordFilter {
         let Self { tool, status, run, principal, since, until } = self;
         RecordFilter { limit, tool, status, principal, run_id: run, since, until, before_seq: None }
     }

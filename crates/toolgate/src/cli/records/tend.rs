@@ -11,11 +11,15 @@ use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
 use crate::config::{Config, Records};
 
+/// What may be behind a word of a key that is not at hand.
+const STRANGER: &str =
+    "if another gate on this database signed it, name the `checkpoint.pub` of each gate with --key";
+
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// A public key kept elsewhere, as in `checkpoint.pub` of the data folder
+    /// A public key kept elsewhere, as in `checkpoint.pub` of the data folder; once for each gate
     #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
+    key: Vec<PathBuf>,
     /// Checkpoints kept elsewhere, as in `checkpoints.jsonl` of the data folder
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -39,10 +43,8 @@ pub(super) async fn verify(
     args: &VerifyArgs,
 ) -> Result<(), CliError> {
     let mut witnesses = Witnesses::beside(data);
-    if let Some(path) = &args.key {
-        let key = PublicKey::read(&read(path)?);
-        let bad = || CliError::usage(format!("`{}` holds no public key", path.display()));
-        witnesses.keys = vec![key.ok_or_else(bad)?];
+    if !args.key.is_empty() {
+        witnesses.keys = args.key.iter().map(|path| public_key(path)).collect::<Result<_, _>>()?;
     }
     if let Some(path) = &args.against {
         witnesses.add(&read(path)?);
@@ -55,7 +57,9 @@ pub(super) async fn verify(
         (Some(seq), Some(damage)) => {
             let sound = report.entries + report.purged;
             let message = format!("entry {seq} {}; the {sound} before it are sound", told(damage));
-            Err(CliError::new(Exit::Failure, message))
+            let error = CliError::new(Exit::Failure, message);
+            let stranger = damage == Damage::Forged && report.unknown_keys > 0;
+            Err(if stranger { error.hint(STRANGER) } else { error })
         }
         _ if context.out.is_json() => Ok(()),
         _ => context.out.line(&sound(&report)),
@@ -90,7 +94,7 @@ const fn told(damage: Damage) -> &'static str {
         Damage::Deleted => "was deleted",
         Damage::Moved => "stands in another one's place",
         Damage::Truncated => "and all after it were cut off",
-        Damage::Forged => "has a checkpoint with a forged signature",
+        Damage::Forged => "has a checkpoint or purge that no key at hand has signed",
     }
 }
 
@@ -102,6 +106,11 @@ fn sound(report: &ChainReport) -> String {
     let sound = format!("{entries} entries are sound, {checkpoints} checkpoints bear them out");
     let parts = [Some(sound), removed, unknown, Some(format!("head {head}"))];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+fn public_key(path: &Path) -> Result<PublicKey, CliError> {
+    let bad = || CliError::usage(format!("`{}` holds no public key", path.display()));
+    PublicKey::read(&read(path)?).ok_or_else(bad)
 }
 
 fn read(path: &Path) -> Result<String, CliError> {

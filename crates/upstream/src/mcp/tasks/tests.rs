@@ -1,4 +1,4 @@
-//! Both designs of tasks, seen from clients of both and of neither. CO-182, CO-185, CO-186 (the wire).
+//! Both designs of tasks, seen from clients of both and of neither. CO-182, CO-185 (the wire).
 
 use std::sync::Mutex;
 
@@ -292,7 +292,7 @@ async fn what_a_task_waits_for_is_asked_and_answered_in_the_other_design() {
     assert_eq!(told.get("inputRequests"), None);
 }
 
-/// CO-186: a task that the gate alone knows of ends with the call it was made for, in both designs.
+/// A task that the gate alone knows of ends with the call it was made for, in both designs.
 #[tokio::test(start_paused = true)]
 async fn a_task_followed_for_a_client_is_cancelled_with_its_call() {
     for (revision, begun) in
