@@ -7,6 +7,8 @@ pub mod cases;
 pub mod decide;
 pub mod facts;
 pub mod grants;
+mod needs;
+mod owed;
 pub mod permit;
 pub mod question;
 pub mod rules;
@@ -15,6 +17,7 @@ pub mod sight;
 
 pub use decide::{Action, Verdict, Way, decide, may, may_list};
 pub use facts::{Facts, Spent};
+pub use needs::DESTRUCTIVE;
 pub use permit::Permit;
 pub use question::{Question, freeze};
 pub use rules::{PolicyError, Rules};

@@ -11,7 +11,7 @@ use upstream::{Connector, Errand, Offer};
 
 /// Has one page, two prompts that say the same, and no tools that matter.
 #[derive(Debug)]
-struct Library;
+pub(crate) struct Library;
 
 #[async_trait]
 impl Connector for Library {
