@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::record::Entry;
 use super::{CallRequest, Judged, record};
 use crate::gateway::Gateway;
+use crate::tasks;
 
 impl Gateway {
     /// Says what this call would come to. A call that would be refused is refused here alike.
@@ -30,7 +31,9 @@ impl Gateway {
         request: &CallRequest,
         entry: &mut Entry,
     ) -> Result<(String, Value), Fault> {
-        let Judged { tool, way, stored, .. } = self.judge(request, entry).await?;
+        tasks::recall(self, request).await?;
+        // Nobody is asked for a list: what a call would wait for is told instead.
+        let Judged { tool, way, stored, .. } = self.judge(request, Ok(()), entry).await?;
         let outcome = match (&way, stored.is_some()) {
             (_, true) => "its stored answer would be given again, and nothing called",
             (Way::Go(_), false) => "it would be called",
@@ -38,7 +41,13 @@ impl Gateway {
             (Way::No(fault), false) => return Err(fault.clone()),
         };
         let text = format!("dry run of `{}`: arguments fit; {outcome}", tool.shown_name);
-        Ok((text, report(&tool, entry, outcome)))
+        let mut report = report(&tool, entry, outcome);
+        if self.is_doubted(&tool.item.key.upstream) {
+            let note = "its upstream's list is in doubt; a call would have it compared first";
+            report["notes"] = json!([note]);
+            return Ok((format!("{text}; {note}"), report));
+        }
+        Ok((text, report))
     }
 }
 
