@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use catalog::Entry as Tool;
 use model::{Approval, ApprovalState, Caller, Code, Fault, Record};
 use policy::Action;
+use serde_json::Map;
 use store::{RecordFilter, RecordLine, Verdict};
 use upstream::Webhook;
 
-use crate::browse;
 use crate::gateway::{Aside, Gateway};
+use crate::{browse, view};
 
 impl Gateway {
     pub async fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordLine>, Fault> {
@@ -40,7 +42,8 @@ impl Gateway {
         reason: Option<String>,
     ) -> Result<Approval, Fault> {
         let approval = self.question_for(approver, id).await?;
-        if approval.requested_by == approver.principal.to_string() {
+        let same_tenant = approval.tenant == approver.principal.tenant_id;
+        if same_tenant && approval.requested_by == approver.principal.to_string() {
             let message = "nobody answers their own question; somebody else must";
             return Err(Fault::new(Code::PermissionDenied, message).at(id));
         }
@@ -64,13 +67,22 @@ impl Gateway {
         Ok(waiting)
     }
 
+    /// Whether the question is for this person's tenant, and policy lets them answer it. Things of
+    /// several kinds can go by one name, and a question tells only the name: then all must be theirs
+    /// to approve.
     fn may_approve(&self, approver: &Caller, approval: &Approval) -> bool {
-        let catalogue = self.catalogue();
-        let tool = catalogue.entries().iter().find(|t| t.item.key.to_string() == approval.tool);
-        tool.is_some_and(|tool| {
-            let about = (tool.as_ref(), &approval.args);
-            browse::may(&self.rules(), Action::Approve, self, approver, about)
-        })
+        if !approval.is_shown_to(approver.principal.tenant_id.as_deref()) {
+            return false;
+        }
+        let (rules, now, none) = (self.rules(), self.clock.now(), Map::new());
+        let params = approval.args.as_object().unwrap_or(&none);
+        let named = view::named(&self.catalogue(), &approval.tool);
+        let may = |item: &Arc<Tool>| {
+            browse::facts(approver, item, (&approval.args, params), now, |facts| {
+                policy::may(&rules, Action::Approve, facts)
+            })
+        };
+        !named.is_empty() && named.iter().all(may)
     }
 
     /// Who tells that somebody is asked.

@@ -68,7 +68,8 @@ use crate::call::inspect::Inspected;
 use crate::call::record::Entry;
 use crate::gateway::Gateway;
 use crate::news::News;
-use crate::{rounds, tasks};
+use crate::rounds::{self, SoFar};
+use crate::tasks;
 
 /// What a caller asks for.
 #[derive(Clone, Debug)]
@@ -101,6 +102,8 @@ pub struct CallRequest {
     pub up_to: Option<Deed>,
     /// What was found out about it before, for its record.
     pub noted: Vec<Finding>,
+    /// What it was asked in former rounds.
+    pub so_far: SoFar,
 }
 
 impl CallRequest {
@@ -123,6 +126,7 @@ impl CallRequest {
             timeout: None,
             up_to: None,
             noted: Vec::new(),
+            so_far: SoFar::default(),
         }
     }
 }
@@ -192,7 +196,10 @@ impl Gateway {
         watch: &Watch,
         entry: &mut Entry,
     ) -> Result<Inspected, Fault> {
-        let Judged { tool, request, way, claim, stored } = self.judge(request, entry).await?;
+        tasks::recall(self, request).await?;
+        let compared = resolve::compare(self, request, &entry.rules).await;
+        let judged = self.judge(request, compared, entry).await?;
+        let Judged { tool, request, way, claim, stored } = judged;
         if let Some(stored) = stored {
             return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
@@ -205,14 +212,14 @@ impl Gateway {
         inspect::inspect(self, &request, &tool, answer, entry).await
     }
 
-    /// The half of the road that touches nothing, which a dry run takes too.
+    /// The half of the road that touches nothing, which a dry run takes too. What came of comparing
+    /// counts for nothing about what the caller may not see.
     async fn judge<'r>(
         &self,
         request: &'r CallRequest,
+        compared: Result<(), Fault>,
         entry: &mut Entry,
     ) -> Result<Judged<'r>, Fault> {
-        tasks::recall(self, request).await?;
-        let compared = resolve::compare(self, request).await;
         let tool = resolve::resolve(self, request, entry)?;
         compared?;
         let answered = rounds::answered(self, request, &tool.item.key.upstream).await?;

@@ -104,26 +104,34 @@ impl Doubts {
     }
 }
 
+/// Where something is that is asked for, as far as the one who asks may know.
+#[derive(Debug)]
+pub(crate) enum Found {
+    At(UpstreamName),
+    Hidden,
+    Nowhere,
+}
+
 impl Gateway {
     /// Waits until what `find` finds may be gone by: its upstream is not held, or its list was held
     /// against the pins since the last reason to doubt it. What is not found may be in the list of
-    /// an upstream that nobody has asked yet.
+    /// an upstream that nobody has asked yet, if it is one of which the caller sees something: nobody
+    /// is asked for the sake of somebody who may not know of it.
     pub(crate) async fn compare(
         &self,
-        find: impl Fn() -> Option<UpstreamName>,
+        find: impl Fn() -> Found,
+        sees: impl Fn(&UpstreamName) -> bool,
     ) -> Result<(), Fault> {
         let mut asked = BTreeSet::new();
-        let doubted = |name: &UpstreamName| {
-            self.settings.drift.of(name) == DriftRule::Hold && self.doubts.about(name)
-        };
+        let doubted = |name: &UpstreamName| self.is_doubted(name);
         while self.doubts.any() {
             match find() {
                 // With its list, the name may come to mean a tool of another upstream.
-                Some(name) if doubted(&name) && asked.insert(name.clone()) => {
+                Found::At(name) if doubted(&name) && asked.insert(name.clone()) => {
                     self.ask_in_turn(&name, &doubted).await?;
                 }
-                None if asked.is_empty() => {
-                    asked.extend(self.doubts.unasked());
+                Found::Nowhere if asked.is_empty() => {
+                    asked.extend(self.doubts.unasked().into_iter().filter(|name| sees(name)));
                     let still = |name: &UpstreamName| self.doubts.unasked().contains(name);
                     // Who does not answer now has nothing by this name.
                     join_all(asked.iter().map(|name| self.ask_in_turn(name, &still))).await;
@@ -135,6 +143,11 @@ impl Gateway {
             }
         }
         Ok(())
+    }
+
+    /// Whether a call would wait for the list of this upstream first.
+    pub(crate) fn is_doubted(&self, upstream: &UpstreamName) -> bool {
+        self.settings.drift.of(upstream) == DriftRule::Hold && self.doubts.about(upstream)
     }
 
     /// Asks for the list, unless somebody else has had it by the time it is our turn.

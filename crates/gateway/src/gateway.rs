@@ -65,7 +65,6 @@ pub struct Gateway {
     /// Rings whenever somebody has answered a question here.
     pub(crate) answered: Arc<Notify>,
     pub(crate) meaning: Arc<Meaning>,
-    pub(crate) manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>,
     pub(crate) namespaces: BTreeMap<UpstreamName, String>,
     pub(crate) naming: Naming,
     pub(crate) current: RwLock<Current>,
@@ -99,21 +98,21 @@ impl Gateway {
         let doubts = Doubts::new(parts.upstreams.names());
         let changes = Changes::new(parts.upstreams.names(), doubts.clone());
         parts.upstreams.attach(&changes.bell());
+        let manifests = Arc::new(parts.manifests);
         Self {
             pace: Pace::new(parts.settings.calls_in_flight),
             runs: Runs::new(&parts.settings.runs, &parts.store).map(Arc::new),
             answered: Arc::default(),
             meaning: Arc::new(Meaning::new(&parts.settings, parts.clock.clone())),
             upstreams: parts.upstreams,
-            manifests: parts.manifests,
             namespaces: parts.namespaces,
             naming,
-            in_force: InForce::new(parts.rules),
+            in_force: InForce::new(parts.rules, Arc::clone(&manifests)),
             store: parts.store,
             clock: parts.clock,
             settings: parts.settings,
             current: RwLock::new(Current { catalogue: Arc::new(empty), choice }),
-            offers: Offers::default(),
+            offers: Offers::new(manifests),
             doubts,
             told: Told::default(),
             prepared: Prepared::default(),
@@ -148,11 +147,6 @@ impl Gateway {
     /// The same for the catalogue of this moment, waited for.
     pub async fn learn(&self) {
         self.meaning.learn(&self.catalogue()).await;
-    }
-
-    /// What is declared about an upstream.
-    pub(crate) fn manifest(&self, upstream: &UpstreamName) -> Option<&AdapterManifest> {
-        self.manifests.get(upstream).map(Arc::as_ref)
     }
 
     /// The catalogue of this moment. Hold on to it for the length of one call, not longer.

@@ -8,6 +8,8 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use upstream::Offer;
 
+use crate::in_force::Manifests;
+
 /// What is known of each upstream.
 #[derive(Debug, Default)]
 pub(crate) struct Offers {
@@ -25,6 +27,10 @@ struct Marks {
 }
 
 impl Offers {
+    pub(crate) fn new(manifests: Arc<Manifests>) -> Self {
+        Self { known: Mutex::new(Known { manifests, ..Known::default() }), ..Self::default() }
+    }
+
     pub(crate) fn is_stale(&self) -> bool {
         self.marks().stale
     }
@@ -58,6 +64,8 @@ pub(crate) struct Known {
     pub(crate) pins_mark: (i64, i64),
     pub(crate) offers: BTreeMap<UpstreamName, Heard>,
     pub(crate) faults: BTreeMap<UpstreamName, Fault>,
+    /// By which the next generation is made.
+    pub(crate) manifests: Arc<Manifests>,
 }
 
 #[derive(Debug)]

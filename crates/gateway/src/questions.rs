@@ -3,10 +3,12 @@
 //!
 //! Off unless a manifest declares it, or the gate is set to let undeclared upstreams ask.
 
+mod flat;
 mod form;
 mod review;
 mod roots;
 mod sampling;
+mod told;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use context::Redactor;
 use manifest::{AdapterManifest, Review};
 use model::fault::WireError;
-use model::{Client, Code, Fault, Finding, Severity, UpstreamName};
+use model::{Client, Code, Fault, Finding, Severity, UpstreamName, limits};
 use policy::Permit;
 use serde_json::{Map, Value};
 use store::Store;
@@ -22,6 +24,7 @@ use tokio::sync::oneshot;
 
 use crate::call::CallRequest;
 use crate::gateway::Gateway;
+use crate::rounds::SoFar;
 use crate::runs::{self, Asks, Runs};
 use crate::settings::Reads;
 use crate::visits::Visits;
@@ -47,7 +50,10 @@ pub(crate) struct Judge {
     /// Whether the call leaves a record.
     recorded: bool,
     writes: bool,
-    /// Samples asked for within this call.
+    /// Rounds of this call, this one included.
+    rounds: AtomicU32,
+    /// Questions within this call, and those of them that ask for a sample.
+    asked: AtomicU32,
     iterations: AtomicU32,
     told: Arc<Mutex<Vec<Finding>>>,
 }
@@ -69,7 +75,7 @@ impl Judge {
         policy_hash: &str,
     ) -> Self {
         let upstream = permit.upstream();
-        let manifest = gateway.manifests.get(upstream).map(Arc::clone);
+        let manifest = gateway.manifest(upstream);
         // Worked out only where somebody counts or looks: most upstreams ask nothing.
         let counts = gateway.runs.is_some() || manifest.as_deref().is_some_and(bounds_questions);
         let run = if counts { runs::key(request) } else { String::new() };
@@ -90,7 +96,9 @@ impl Judge {
             desk,
             recorded: writes || gateway.settings.reads == Reads::Keep,
             writes,
-            iterations: AtomicU32::new(0),
+            rounds: AtomicU32::new(request.so_far.rounds),
+            asked: AtomicU32::new(request.so_far.questions),
+            iterations: AtomicU32::new(request.so_far.samples),
             told: Arc::default(),
         }
     }
@@ -132,14 +140,37 @@ impl Judge {
         Ok(())
     }
 
+    /// Counts a round in which the client is asked; an upstream that never has enough is refused.
+    pub(crate) fn begin_round(&self) -> Result<(), Fault> {
+        if self.rounds.fetch_add(1, Ordering::SeqCst) < limits::ROUNDS_MAX {
+            return Ok(());
+        }
+        let message = "the upstream asks again and again and does not answer";
+        Err(self.refused("input_required", Fault::new(Code::UpstreamError, message)))
+    }
+
+    /// What was asked in the course of the call, for its next round.
+    pub(crate) fn so_far(&self) -> SoFar {
+        SoFar {
+            rounds: self.rounds.load(Ordering::SeqCst),
+            questions: self.asked.load(Ordering::SeqCst),
+            samples: self.iterations.load(Ordering::SeqCst),
+        }
+    }
+
     /// What the client is asked, which is not in all what the upstream asked. It is on record.
     pub(crate) fn asked(&self, method: &str, params: Map<String, Value>) -> Map<String, Value> {
-        self.tell(Severity::Info, format!("asked `{method}`"));
+        let params = self.routed(method, params);
+        self.tell(Severity::Info, told::question(method, &params, &self.redactor));
         let visit = params.get("elicitationId").and_then(Value::as_str);
         // Newer clients are told no name and hear of no end.
         if let Some(visit) = visit.filter(|_| is_visit(&params) && !self.client.rounds) {
             self.visits.begin(&self.upstream, visit, &self.account);
         }
+        params
+    }
+
+    fn routed(&self, method: &str, params: Map<String, Value>) -> Map<String, Value> {
         let manifest = self.manifest.as_deref();
         let rule = manifest.and_then(|manifest| manifest.sampling.as_ref());
         match rule.filter(|_| method == SAMPLE) {
@@ -149,6 +180,9 @@ impl Judge {
     }
 
     fn by_rule(&self, method: &str, params: &Map<String, Value>) -> Result<Due, String> {
+        if self.asked.fetch_add(1, Ordering::SeqCst) >= limits::QUESTIONS_PER_CALL_MAX {
+            return Err(format!("one call asks at most {}", limits::QUESTIONS_PER_CALL_MAX));
+        }
         let manifest = self.manifest.as_deref();
         match method {
             "elicitation/create" => {
@@ -210,7 +244,7 @@ impl Judge {
         said: Value,
     ) -> Result<Value, WireError> {
         let (given, finding) = answered(self.manifest.as_deref(), self.open, method, params, said);
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
+        self.keep(finding);
         given.map_err(|why| refusal(&why))
     }
 
@@ -220,8 +254,20 @@ impl Judge {
     }
 
     fn tell(&self, severity: Severity, message: String) {
-        let finding = Finding::new(severity, "question", message);
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
+        self.keep(Finding::new(severity, RULE, message));
+    }
+
+    /// An upstream that asks without end does not make the record grow so.
+    fn keep(&self, finding: Finding) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match told.len().cmp(&limits::QUESTIONS_TOLD_MAX) {
+            std::cmp::Ordering::Less => told.push(finding),
+            std::cmp::Ordering::Equal => {
+                let message = "more was asked or answered than is kept here";
+                told.push(Finding::new(Severity::Warning, RULE, message.to_owned()));
+            }
+            std::cmp::Ordering::Greater => {}
+        }
     }
 
     /// What was asked so far, for the record.
@@ -230,6 +276,8 @@ impl Judge {
     }
 }
 
+/// Under which rule questions are on record.
+pub(crate) const RULE: &str = "question";
 const SAMPLE: &str = "sampling/createMessage";
 
 /// Whether a person is sent to an address.
@@ -274,12 +322,8 @@ pub(crate) fn answered(
         SAMPLE => sampling::answered(said, manifest.and_then(|m| m.sampling.as_ref())),
         _ => Ok(said),
     };
-    let word = match &given {
-        Ok(given) => given.get("action").and_then(Value::as_str).unwrap_or("answered"),
-        Err(why) => why.as_str(),
-    };
-    let message = format!("`{method}` was answered: {}", model::fault::one_line(word, 200));
-    (given, Finding::new(Severity::Info, "question", message))
+    let message = told::answer(method, given.as_ref());
+    (given, Finding::new(Severity::Info, RULE, message))
 }
 
 /// A reply that goes through the judge on its way back to the upstream.

@@ -14,6 +14,7 @@ use upstream::{Offer, limits};
 
 use crate::changes::Change;
 use crate::gateway::{Current, Gateway, choice};
+use crate::in_force::Manifests;
 use crate::offers::{Heard, Known, Remembered, as_before, differences};
 use crate::{pins, remarks};
 
@@ -175,7 +176,7 @@ impl Gateway {
         let Some(heard) = known.offers.get(name).filter(|_| marked == known.pins_mark) else {
             return false;
         };
-        let mut source = vec![self.source(name, heard.offer.recall())];
+        let mut source = vec![self.source(name, heard.offer.recall(), &known.manifests)];
         let held = pins::hold(self, &mut source, &known.new).await;
         known.new.remove(name);
         known.pins_mark = self.store.pins_mark().await.unwrap_or_default();
@@ -214,6 +215,20 @@ impl Gateway {
             }
         }
         Ok(())
+    }
+
+    /// Makes the catalogue anew by other manifests, of what upstreams listed last; no if they say
+    /// nothing else.
+    pub(crate) async fn rebuild_with(&self, manifests: Arc<Manifests>) -> bool {
+        let mut known = self.offers.known.lock().await;
+        if known.manifests == manifests {
+            return false;
+        }
+        known.manifests = manifests;
+        self.swap(&mut known).await;
+        drop(known);
+        self.learn_of(self.catalogue()).await;
+        true
     }
 
     fn holding(&self, why: impl Fn(&Finding) -> bool) -> BTreeSet<UpstreamName> {
@@ -257,8 +272,9 @@ impl Gateway {
         known.last += 1;
         let generation = Generation(known.last);
         let offers = known.offers.iter();
-        let mut sources: Vec<Source> =
-            offers.map(|(name, heard)| self.source(name, heard.offer.recall())).collect();
+        let mut sources: Vec<Source> = offers
+            .map(|(name, heard)| self.source(name, heard.offer.recall(), &known.manifests))
+            .collect();
         let held = pins::hold(self, &mut sources, &known.new).await;
         known.new.clear();
         known.pins_mark = self.store.pins_mark().await.unwrap_or_default();
@@ -276,15 +292,16 @@ impl Gateway {
         }
         let current = Current { catalogue: Arc::new(catalogue), choice };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        self.in_force.swap_manifests(&known.manifests);
         (generation, tools, held.failures)
     }
 
-    fn source(&self, name: &UpstreamName, offer: Offer) -> Source {
+    fn source(&self, name: &UpstreamName, offer: Offer, manifests: &Manifests) -> Source {
         let member = self.upstreams.member(name);
         Source {
             protocol: member.map_or("custom", |member| member.connector.protocol()),
             namespace: self.namespaces.get(name).cloned(),
-            manifest: self.manifests.get(name).map(Arc::clone),
+            manifest: manifests.get(name).map(Arc::clone),
             upstream: name.clone(),
             definitions: offer.tools,
             extras: Extras {

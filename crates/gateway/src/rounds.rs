@@ -22,11 +22,29 @@ const PREFIX: &str = "toolgate-1.";
 #[serde(rename_all = "snake_case")]
 enum Round {
     /// The upstream's own state, and what it asked. It remembers nothing, so whoever sends it goes on.
-    Upstream { state: String, upstream: UpstreamName, asked: Map<String, Value> },
+    Upstream {
+        state: String,
+        upstream: UpstreamName,
+        asked: Map<String, Value>,
+        #[serde(default)]
+        so_far: SoFar,
+    },
     /// The upstream waits for the answer on a connection that one gate holds.
     Parked,
-    /// What was asked, by key: answers are held against it.
+    /// What was asked, by key: answers are held against it. Written by earlier versions.
     Asked(Map<String, Value>),
+    /// The same, with what was asked before it.
+    Unstated { asked: Map<String, Value>, so_far: SoFar },
+}
+
+/// What a call was asked in all its rounds. Each round is a call of its own to us, and without this
+/// an upstream could go on for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoFar {
+    pub rounds: u32,
+    pub questions: u32,
+    /// Of these, those that asked for a sample.
+    pub samples: u32,
 }
 
 impl Gateway {
@@ -60,13 +78,16 @@ impl Gateway {
         let found = self.store.round(&id, &owner, &bound_to).await?;
         let body = found.filter(|_| state.starts_with(PREFIX)).ok_or_else(unknown)?;
         let round = serde_json::from_str(&body).map_err(Fault::internal)?;
-        let Round::Upstream { state: theirs, upstream, asked } = round else { return Err(lost()) };
+        let Round::Upstream { state: theirs, upstream, asked, so_far } = round else {
+            return Err(lost());
+        };
         let noted = self.fit(&upstream, &asked, responses.as_mut())?;
         let once = !request.method.only_looks();
         if once && self.store.take_round(&id, &owner, &bound_to).await?.is_none() {
             return Err(unknown());
         }
         request.noted = noted;
+        request.so_far = so_far;
         request.params.extend(responses.map(|given| ("inputResponses".to_owned(), given)));
         request.params.insert("requestState".to_owned(), theirs.into());
         Ok(())
@@ -92,7 +113,7 @@ impl Gateway {
             let method = part("method").and_then(Value::as_str).unwrap_or_default();
             let params = part("params").and_then(Value::as_object).cloned().unwrap_or_default();
             let (given, finding) =
-                questions::answered(manifest, open, method, &params, said.take());
+                questions::answered(manifest.as_deref(), open, method, &params, said.take());
             *said = given.map_err(|why| {
                 let message = format!("the answer to `{key}` is not passed on: {why}");
                 Fault::new(Code::AnswerInvalid, message).at(key)
@@ -113,12 +134,19 @@ fn unknown() -> Fault {
     Fault::new(Code::ArgsInvalid, message)
 }
 
+/// What a round is kept with.
+pub(crate) struct Sealing<'a> {
+    pub(crate) upstream: &'a UpstreamName,
+    /// What a later round is bound to, where that is not the request as it stands.
+    pub(crate) bound: Option<String>,
+    pub(crate) so_far: SoFar,
+}
+
 /// Puts our state in the place of the upstream's, where an answer has one.
 pub(crate) async fn seal(
     gateway: &Gateway,
     request: &CallRequest,
-    upstream: &UpstreamName,
-    bound: Option<String>,
+    Sealing { upstream, bound, so_far }: Sealing<'_>,
     answer: &mut Answer,
 ) -> Result<(), Fault> {
     if !["inputRequests", "requestState"].iter().any(|key| answer.rest.contains_key(*key)) {
@@ -130,7 +158,8 @@ pub(crate) async fn seal(
     let asked = answer.rest.get("inputRequests").filter(|_| stateless);
     if let Some(Value::Object(asked)) = asked {
         let about = answer.task_id().map_or_else(|| bound.clone(), task);
-        let (id, asked) = (asked_id(&request.caller, &about), Round::Asked(asked.clone()));
+        let id = asked_id(&request.caller, &about);
+        let asked = Round::Unstated { asked: asked.clone(), so_far };
         keep(gateway, &id, &request.caller, &about, &asked).await?;
     }
     let asks = answer.rest.get("resultType").is_some_and(|kind| kind == "input_required");
@@ -142,7 +171,8 @@ pub(crate) async fn seal(
     let Some(theirs) = theirs.filter(|_| rounds) else { return Ok(()) };
     let asked = answer.rest.get("inputRequests").and_then(Value::as_object).cloned();
     let (theirs, upstream) = (theirs.to_owned(), upstream.clone());
-    let round = Round::Upstream { state: theirs, upstream, asked: asked.unwrap_or_default() };
+    let asked = asked.unwrap_or_default();
+    let round = Round::Upstream { state: theirs, upstream, asked, so_far };
     let state = fresh();
     keep(gateway, &state, &request.caller, &bound, &round).await?;
     answer.written = None;
@@ -169,15 +199,17 @@ pub(crate) async fn answered(
     };
     let (id, owner) = (hash(&asked_id(&request.caller, &about)), owner(&request.caller));
     let kept = gateway.store.round(&id, &owner, &about).await?;
-    let asked = match kept.as_deref().map(serde_json::from_str::<Round>) {
-        Some(Ok(Round::Asked(asked))) => asked,
+    let (asked, so_far) = match kept.as_deref().map(serde_json::from_str::<Round>) {
+        Some(Ok(Round::Unstated { asked, so_far })) => (asked, so_far),
+        Some(Ok(Round::Asked(asked))) => (asked, SoFar::default()),
         Some(Err(error)) => return Err(Fault::internal(format!("round: {error}"))),
-        _ => Map::new(),
+        _ => (Map::new(), SoFar::default()),
     };
     let mut given = said.clone();
     let told = gateway.fit(upstream, &asked, Some(&mut given))?;
     let mut request = request.clone();
     request.params.shift_remove(STATE);
+    request.so_far = so_far;
     let given = given.as_object().cloned().unwrap_or_default();
     if given.is_empty() && !matches!(request.method, Method::Task(_)) {
         // Whoever answers nothing that was asked is asked again.

@@ -55,6 +55,8 @@ pub(crate) enum Asks {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) failed: bool,
+    /// Attempts beyond the first that the gate made by itself.
+    pub(crate) repeats: u32,
     pub(crate) bytes: u64,
     pub(crate) tokens: u64,
 }
@@ -112,14 +114,17 @@ impl Runs {
 
     /// Adds what came of a call that was admitted, where that counts.
     pub(crate) async fn settle(&self, run: &str, wish: Wish<'_>, outcome: Outcome) {
-        let failed = outcome.failed && self.limits.budget.max_retries.is_some();
-        if !failed && !self.counts_tokens() && !self.counts_bytes() {
+        let counts = self.limits.budget.max_retries.is_some();
+        let (failed, repeats) = (outcome.failed && counts, u64::from(outcome.repeats));
+        let repeated = repeats > 0 && counts;
+        if !failed && !repeated && !self.counts_tokens() && !self.counts_bytes() {
             return;
         }
         let call = self.call(wish).filter(|_| failed);
         let settle = move |turn: &mut Turn| {
             turn.spending.result_bytes += outcome.bytes;
             turn.spending.tokens += outcome.tokens;
+            turn.spending.retries += if repeated { repeats } else { 0 };
             turn.made.1 |= failed;
             Ok(())
         };
@@ -219,6 +224,14 @@ pub(crate) fn key(request: &CallRequest) -> String {
         (None, None) => ["", ""],
     };
     canonical::hash(&serde_json::json!([tenant, caller.principal.to_string(), run]))
+}
+
+/// Whose session it is; without one, the run stands in for it.
+pub(crate) fn session(request: &CallRequest) -> String {
+    let caller = &request.caller;
+    let named = caller.session.as_ref().map(|session| session.as_str());
+    let named = named.or(request.run_id.as_deref()).unwrap_or_default();
+    canonical::hash(&serde_json::json!(["session", caller.principal.account(), named]))
 }
 
 pub(crate) fn within(what: &str, used: u64, more: u64, most: Option<u64>) -> Result<(), Fault> {

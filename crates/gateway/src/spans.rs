@@ -16,7 +16,7 @@ impl Gateway {
         let Some(spans) = &self.settings.spans else { return };
         let key = record.call.item_key.as_ref();
         let manifest = key.and_then(|key| self.manifest(&key.upstream));
-        let prefix = manifest.and_then(|manifest| manifest.observability.as_ref());
+        let prefix = manifest.as_ref().and_then(|manifest| manifest.observability.as_ref());
         let prefix = prefix.and_then(|observability| observability.span_name_prefix.as_deref());
         if !spans.tell(span(record, prefix)) {
             tracing::debug!(record.id = %record.record_id, "a span was dropped: too many wait");

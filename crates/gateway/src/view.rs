@@ -58,12 +58,29 @@ impl Gateway {
     }
 }
 
+/// All that the catalogue of this moment offers under this name with its upstream, of every kind.
+pub(crate) fn named(catalogue: &Catalogue, name: &str) -> Vec<Arc<Tool>> {
+    let same = |item: &&Arc<Tool>| item.item.key.to_string() == name;
+    let listed: Vec<_> = listed(catalogue).filter(same).map(Arc::clone).collect();
+    if !listed.is_empty() {
+        return listed;
+    }
+    // Servers need not list what can be read.
+    let unlisted = name.split_once('/').and_then(|(_, uri)| catalogue.shelf().resource(uri));
+    unlisted.filter(|item| same(&item)).into_iter().collect()
+}
+
+/// All that upstreams listed, of every kind.
+pub(crate) fn listed(catalogue: &Catalogue) -> impl Iterator<Item = &Arc<Tool>> {
+    let shelf = catalogue.shelf();
+    let shelved = [shelf.prompts(), shelf.resources(), shelf.templates()];
+    catalogue.entries().iter().chain(shelved.into_iter().flatten())
+}
+
 /// What the catalogue of this moment offers under this key, whatever its kind.
 fn offered(catalogue: &Catalogue, key: &ItemKey) -> Option<Arc<Tool>> {
     let shelf = catalogue.shelf();
-    let shelved = [shelf.prompts(), shelf.resources(), shelf.templates()];
-    let mut listed = catalogue.entries().iter().chain(shelved.into_iter().flatten());
-    let listed = listed.find(|item| item.item.key == *key).map(Arc::clone);
+    let listed = listed(catalogue).find(|item| item.item.key == *key).map(Arc::clone);
     listed.or_else(|| match key.kind {
         ItemKind::Resource => shelf.resource(&key.name).filter(|item| item.item.key == *key),
         _ => None,

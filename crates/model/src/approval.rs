@@ -40,6 +40,13 @@ pub enum Subject {
     Sampling,
 }
 
+impl Approval {
+    /// Whether somebody of this tenant may know of the question; whoever belongs to none sees all.
+    pub fn is_shown_to(&self, tenant: Option<&str>) -> bool {
+        tenant.is_none() || self.tenant.as_deref() == tenant
+    }
+}
+
 impl Subject {
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -64,6 +71,9 @@ pub struct Approval {
     /// Binds all of that to the end of the question. What is approved is this.
     pub frozen_hash: String,
     pub requested_by: String,
+    /// The tenant of whoever asks. Only its own people answer, and those who belong to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     pub requested_for: CallId,
     pub tool: String,
     /// The arguments in full, so that the human sees what will be sent.

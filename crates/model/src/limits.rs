@@ -88,6 +88,13 @@ pub const REQUESTS_PER_SESSION_MAX: usize = 256;
 pub const STREAMS_MAX: usize = 20_000;
 pub const STREAMS_PER_PRINCIPAL_MAX: usize = 12_000;
 
+/// Rounds of questions that one call may go through before it is answered.
+pub const ROUNDS_MAX: u32 = 16;
+/// Questions that an upstream may ask in the course of one call, all its rounds together.
+pub const QUESTIONS_PER_CALL_MAX: u32 = 64;
+/// What is kept in the record of one call about such questions, and how much of what they say.
+pub const QUESTIONS_TOLD_MAX: usize = 64;
+pub const QUESTION_CHARS_MAX: usize = 200;
 /// How long a call waits for a client to come back with what it was asked for.
 pub const ROUND_TIME: Duration = Duration::from_mins(5);
 /// Calls that wait so in one process, in all and for one principal.

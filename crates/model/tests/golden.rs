@@ -243,6 +243,7 @@ fn approvals_tasks_and_evidence() {
             subject_hash: "6".repeat(64),
             frozen_hash: "7".repeat(64),
             requested_by: "user:ann".to_owned(),
+            tenant: None,
             requested_for: CallId::from_string("call_1"),
             tool: "demo/payments_issue_refund".to_owned(),
             args: json!({"amount_inr": 1499}),

@@ -6,6 +6,7 @@ use cedar_policy::{Authorizer, Decision as CedarDecision, Effect, Policy, Policy
 use model::{ApprovalMode, Code, Decision, DecisionAction, Fault};
 
 use crate::facts::{self, Facts};
+use crate::needs::Needs;
 use crate::permit::Permit;
 use crate::question::Question;
 use crate::rules::{Notes, Rules};
@@ -34,11 +35,17 @@ pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
         Some(ruling) => ruling.clone(),
         None => rule(rules, facts.method.action(), facts),
     };
+    let effective_mode = ruling.mode.map_or(facts.mode(), |mode| mode.min(facts.mode()));
+    let needs = match rules.is_by_mode() && ruling.allowed {
+        true => Needs::of(facts, effective_mode),
+        false => Needs::default(),
+    };
     let gate = facts
         .capability
         .filter(|_| !facts.method.only_looks())
         .and_then(|capability| capability.requires_gate.clone());
-    let gate = gate.or(ruling.gate).filter(|_| ruling.allowed);
+    let gate = gate.or(ruling.gate).or_else(|| needs.gate.map(str::to_owned));
+    let gate = gate.filter(|_| ruling.allowed);
     let action = match (ruling.allowed, &gate) {
         (false, _) => DecisionAction::Deny,
         (true, Some(_)) => DecisionAction::RequireApproval,
@@ -50,9 +57,9 @@ pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
         reason: ruling.reason,
         matched_rule_ids: ruling.matched,
         policy_hash: rules.hash().to_owned(),
-        effective_mode: ruling.mode.map_or(facts.mode(), |mode| mode.min(facts.mode())),
+        effective_mode,
         gate: gate.clone(),
-        obligations: ruling.obligations,
+        obligations: joined(ruling.obligations, needs.obligations),
         spent: facts.spent,
         inputs_hash: facts.hash(),
         at: facts.at,
@@ -179,6 +186,16 @@ impl Ruling {
             matched: matched.iter().map(ToString::to_string).collect(),
         }
     }
+}
+
+/// What policies ask for and what the mode needs, each once and in order.
+fn joined(mut owed: Vec<String>, needed: &[&str]) -> Vec<String> {
+    if !needed.is_empty() {
+        owed.extend(needed.iter().map(|&word| word.to_owned()));
+        owed.sort_unstable();
+        owed.dedup();
+    }
+    owed
 }
 
 fn permit(facts: &Facts<'_>, decision: &Decision) -> Permit {

@@ -284,12 +284,17 @@ fn expression(value: &Value) -> Result<Option<RestrictedExpression>, Unspeakable
 }
 
 /// Cedar's decimals have four places; a number that does not fit cannot be judged, so it is refused.
+/// Rounded, it would be another than the one that is sent.
 fn decimal(number: &serde_json::Number) -> Result<RestrictedExpression, Unspeakable> {
     const DECIMAL_MAX: f64 = 922_337_203_685_477.0;
-    match number.as_f64().filter(|value| value.abs() < DECIMAL_MAX) {
-        Some(value) => Ok(RestrictedExpression::new_decimal(format!("{value:.4}"))),
-        None => Err(Unspeakable(format!("number `{number}` is too large to be judged"))),
+    let Some(value) = number.as_f64().filter(|value| value.abs() < DECIMAL_MAX) else {
+        return Err(Unspeakable(format!("number `{number}` is too large to be judged")));
+    };
+    let written = format!("{value:.4}");
+    if written.parse::<f64>().is_ok_and(|read| read.to_bits() == value.to_bits()) {
+        return Ok(RestrictedExpression::new_decimal(written));
     }
+    Err(Unspeakable(format!("number `{number}` has more than four places, too fine to be judged")))
 }
 
 fn text(value: &str) -> RestrictedExpression {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use model::{Approval, ApprovalId, ApprovalState, Code, Fault, Subject, Timestamp, canonical};
+use model::{
+    Approval, ApprovalId, ApprovalState, Code, Fault, Principal, Subject, Timestamp, canonical,
+};
 use serde_json::{Value, json};
 
 use crate::facts::Facts;
@@ -15,7 +17,7 @@ pub struct Question {
     permit: Permit,
     gate: String,
     subject_hash: String,
-    asked_by: String,
+    asked_by: Principal,
 }
 
 impl Question {
@@ -34,7 +36,7 @@ impl Question {
             "policy": rules.hash(),
             "gate": gate,
         }));
-        Self { permit, gate, subject_hash, asked_by: facts.caller.principal.to_string() }
+        Self { permit, gate, subject_hash, asked_by: facts.caller.principal.clone() }
     }
 
     pub fn gate(&self) -> &str {
@@ -51,7 +53,8 @@ impl Question {
             subject: Subject::Call,
             frozen_hash: freeze(&self.subject_hash, expires_at),
             subject_hash: self.subject_hash.clone(),
-            requested_by: self.asked_by.clone(),
+            requested_by: self.asked_by.to_string(),
+            tenant: self.asked_by.tenant_id.clone(),
             requested_for: self.permit.call_id().clone(),
             tool: self.permit.key().to_string(),
             args: self.shown(),

@@ -9,6 +9,7 @@ use cedar_policy::{
 use model::{ApprovalMode, canonical};
 
 use crate::decide::Ruling;
+use crate::needs::DESTRUCTIVE;
 use crate::sight::Looks;
 
 /// Everything an upstream offers may be called. The default of profile `dev`.
@@ -19,25 +20,11 @@ permit (principal, action, resource);"#;
 /// Only what a manifest declares may be seen or called. The default of profile `production`.
 const PERMIT_DECLARED: &str = r#"@id("production-permit-declared")
 @reason("a reviewed manifest declares this capability")
-permit (principal, action, resource) when { resource.declared };
+permit (principal, action, resource) when { resource.declared };"#;
 
-@id("production-local-write-keyed")
-@reason("a reviewed manifest declares this capability")
-@obligations("idempotency_key")
-permit (principal, action == Action::"call", resource)
-when { resource.declared && resource.mode == "local_write" };
-
-@id("production-delegated-for-somebody")
-@reason("a reviewed manifest declares this capability")
-@obligations("delegation")
-permit (principal, action == Action::"call", resource)
-when { resource.declared && resource.mode == "delegated" };
-
-@id("production-destructive-asks")
-@reason("what cannot be undone needs a person's yes")
-@gate("DESTRUCTIVE")
-permit (principal, action == Action::"call", resource)
-when { resource.declared && resource.mode == "destructive" };"#;
+/// Stands in the text of rules that are held to what each mode needs, so that whoever reads the
+/// text again reads the same rules.
+const BY_MODE: &str = "// toolgate: an allow still needs what its mode needs";
 
 /// Policies in force, with the hash of the text they were read from.
 #[derive(Clone, Debug)]
@@ -51,6 +38,8 @@ pub struct Rules {
     /// The answer to every request, where no policy looks at who asks for what.
     for_all: Option<Ruling>,
     looks: Looks,
+    /// Whether an allow still needs what the mode of the call needs.
+    by_mode: bool,
 }
 
 /// What the annotations of a policy say.
@@ -77,7 +66,18 @@ impl Rules {
     }
 
     pub fn permit_declared() -> Self {
-        Self::built_in(PERMIT_DECLARED)
+        Self::built_in(PERMIT_DECLARED).by_mode()
+    }
+
+    /// The same rules, under which an allow still needs what the mode of the call needs. Profile
+    /// `production` reads every policy so.
+    #[must_use]
+    pub fn by_mode(self) -> Self {
+        if self.by_mode {
+            return self;
+        }
+        let text = format!("{}\n{BY_MODE}\n", self.text);
+        Self::of(self.policies, &text)
     }
 
     /// Reads policy text. A policy is known by its `@id`, else by its place in the file.
@@ -101,7 +101,9 @@ impl Rules {
         let notes = policies.policies().map(|policy| (policy.id().clone(), noted(policy)));
         let notes = notes.collect();
         let looks = Looks::of(policies.policies());
-        let mut rules = Self { policies, hash, text: text.to_owned(), notes, for_all: None, looks };
+        let by_mode = text.lines().any(|line| line == BY_MODE);
+        let text = text.to_owned();
+        let mut rules = Self { policies, hash, text, notes, for_all: None, looks, by_mode };
         if rules.policies.policies().all(is_indifferent) {
             rules.for_all = Some(Ruling::for_all(&rules));
         }
@@ -115,6 +117,10 @@ impl Rules {
     /// Whether no policy looks at who asks for what.
     pub fn is_indifferent(&self) -> bool {
         self.for_all.is_some()
+    }
+
+    pub(crate) const fn is_by_mode(&self) -> bool {
+        self.by_mode
     }
 
     /// Whether no policy looks at who asks for what, and whatever is asked is permitted.
@@ -139,7 +145,8 @@ impl Rules {
 
     /// The gates at which these policies have humans asked.
     pub fn gates(&self) -> BTreeSet<&str> {
-        self.notes.values().filter_map(|notes| notes.gate.as_deref()).collect()
+        let by_mode = self.by_mode.then_some(DESTRUCTIVE);
+        self.notes.values().filter_map(|notes| notes.gate.as_deref()).chain(by_mode).collect()
     }
 
     /// The text they were read from.
@@ -177,7 +184,7 @@ fn is_indifferent(policy: &Policy) -> bool {
 fn noted(policy: &Policy) -> Notes {
     let note = |key: &str| policy.annotation(key).map(str::to_owned);
     let obligations = note("obligations").unwrap_or_default();
-    let obligations = obligations.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let obligations = crate::owed::words(&obligations);
     Notes {
         reason: note("reason"),
         gate: note("gate"),
@@ -210,10 +217,22 @@ mod tests {
 
     #[test]
     fn the_built_in_rules_are_read() {
-        for (rules, policies) in [(Rules::permit_all(), 1), (Rules::permit_declared(), 4)] {
+        for (rules, policies) in [(Rules::permit_all(), 1), (Rules::permit_declared(), 1)] {
             assert_eq!(rules.policies.policies().count(), policies);
             assert_eq!(rules.hash.len(), 64);
             assert_eq!(crate::schema::look_over("built-in", rules.text()).unwrap(), []);
+        }
+    }
+
+    /// Replay reads the rules of then from their text.
+    #[test]
+    fn rules_read_again_from_their_text_are_the_same_rules() {
+        let plain = Rules::permit_all();
+        let strict = Rules::permit_all().by_mode();
+        assert_ne!(plain.hash(), strict.hash());
+        for rules in [plain, strict.clone(), strict.by_mode()] {
+            let again = Rules::parse("again", rules.text()).unwrap();
+            assert_eq!((again.hash(), again.by_mode), (rules.hash(), rules.by_mode));
         }
     }
 

@@ -13,6 +13,7 @@ use miette::Diagnostic;
 use model::ApprovalMode;
 use serde::Serialize;
 
+use crate::owed;
 use crate::rules::PolicyError;
 
 /// The published schema, in Cedar's own words.
@@ -139,7 +140,16 @@ fn annotations(text: &str, policies: &PolicySet) -> Vec<Finding> {
                 say(true, format!("`{value}` is no mode"), format!("write one of {modes}"));
             }
         }
+        let owed = policy.annotation("obligations").unwrap_or_default();
+        for word in owed::words(owed).filter(|word| !owed::is_known(word)) {
+            let message = format!("nobody would see to the obligation `{word}`");
+            say(true, message, owed::instead_of(word));
+        }
         let forbids = policy.effect() == cedar_policy::Effect::Forbid;
+        if forbids && policy.annotation("obligations").is_some() {
+            let fix = "put them on a `permit`".to_owned();
+            say(true, "obligations on a `forbid` bind nobody".to_owned(), fix);
+        }
         if forbids && policy.annotation("gate").is_some() {
             let fix = "put it on a `permit`".to_owned();
             say(false, "a gate on a `forbid` asks nobody".to_owned(), fix);
@@ -200,7 +210,7 @@ mod tests {
             "permit (principal in Role::\"ops\", action == Action::\"call\", resource in Namespace::\"a\");",
         );
         check(
-            "@id(\"a\") @gate(\"G\") @mode(\"network\") @obligations(\"record\") permit (principal, action, resource) when { resource.effect == \"external\" };",
+            "@id(\"a\") @gate(\"G\") @mode(\"network\") @obligations(\"delegation, evidence:balance, note:tell finance\") permit (principal, action, resource) when { resource.effect == \"external\" };",
         );
         check(
             "forbid (principal, action, resource) when { context.arguments has amount && context.arguments.amount > 5 };",
@@ -247,6 +257,21 @@ mod tests {
         check(
             "@mode(\"quiet\") permit (principal, action, resource);",
             &["wrong", "`quiet` is no mode", "read_only"],
+        );
+        let owes = |words: &str| {
+            format!("@obligations(\"{words}\") permit (principal, action, resource);")
+        };
+        check(
+            &owes("delegation, idempotency-key"),
+            &["wrong line 1", "`idempotency-key`", "did you mean `idempotency_key`?"],
+        );
+        check(&owes("evidnce:balance"), &["wrong", "did you mean `evidence:KEY`?"]);
+        check(&owes("scope"), &["wrong", "did you mean `scope:NAME`?"]);
+        check(&owes("delegation:"), &["wrong", "did you mean `delegation`?"]);
+        check(&owes("tell finance"), &["wrong", "`note:tell finance` is kept"]);
+        check(
+            "@obligations(\"evidence\") forbid (principal, action, resource);",
+            &["wrong", "on a `forbid` bind nobody"],
         );
         check("@gat(\"G\") permit (principal, action, resource);", &["odd", "`@gat`"]);
         check("@gate(\"G\") forbid (principal, action, resource);", &["odd", "asks nobody"]);

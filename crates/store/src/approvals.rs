@@ -96,7 +96,7 @@ impl Write for Question {
         if let Some(live) = rows::live(connection, &self.0.subject_hash, now).await? {
             return Ok(live);
         }
-        if rows::waiting(connection, &self.0.requested_by).await? >= limits::QUESTIONS_MAX {
+        if rows::waiting(connection, &self.0).await? >= limits::QUESTIONS_MAX {
             let message = "too many questions of this caller wait for people; wait for answers";
             return Err(Fault::new(Code::RateLimited, message).at(&self.0.tool).into());
         }

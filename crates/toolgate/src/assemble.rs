@@ -13,6 +13,7 @@ mod output;
 pub(crate) mod programs;
 mod telemetry;
 mod upkeep;
+pub(crate) mod watched;
 
 pub(crate) use listed::catalogue;
 pub(crate) use output::redactor;
@@ -69,6 +70,7 @@ pub async fn gate_at(
     page: Option<String>,
 ) -> Result<Gate, CliError> {
     let profile = config.profile(transport);
+    let watched = watched::Watched::new(config, profile);
     let rules = governing::rules(config, profile)?;
     let sources = sources(config, Some(data), profile)?;
     // Gates that share a server may share a folder, too; a file has one gate.
@@ -104,8 +106,7 @@ pub async fn gate_at(
     }
     gateway.keep_lineage().await?;
     known.keep(&gateway.listed().await);
-    let policy = governing::PolicyFile::new(config);
-    let after = upkeep::After { known, policy };
+    let after = upkeep::After { known, watched };
     let upkeep = upkeep::start(Arc::clone(&gateway), store, &config.records, data, after);
     let doorkeeper = governing::doorkeeper(config);
     Ok(Gate { gateway, doorkeeper, refreshed, _lock: lock, _upkeep: upkeep })
@@ -149,8 +150,8 @@ struct Sources {
 fn sources(config: &Config, data: Option<&Path>, profile: Profile) -> Result<Sources, CliError> {
     let egress = governing::egress(config, profile);
     let guard = Arc::new(Guard::default());
-    let (mut members, mut manifests, mut namespaces) =
-        (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let (mut members, mut namespaces) = (Vec::new(), BTreeMap::new());
+    let manifests = watched::read(&config.upstreams)?;
     for (name, upstream) in config.upstreams.iter().filter(|(_, upstream)| upstream.enabled) {
         members.push((
             name.clone(),
@@ -160,9 +161,6 @@ fn sources(config: &Config, data: Option<&Path>, profile: Profile) -> Result<Sou
                 &connect::World { data, guard: &guard, egress: &egress },
             )?,
         ));
-        if let Some(manifest) = connect::manifest(upstream)? {
-            manifests.insert(name.clone(), Arc::new(manifest));
-        }
         if let Some(namespace) = &upstream.namespace {
             namespaces.insert(name.clone(), namespace.as_str().to_owned());
         }

@@ -70,7 +70,7 @@ pub const TASK_INPUTS_MAX: usize = 256;
 /// How long a call may wait for answers of its client, over all questions.
 pub const QUESTIONS_TIME: Duration = Duration::from_mins(10);
 /// Times one call may ask for more before it answers.
-pub const ROUNDS_MAX: usize = 16;
+pub const ROUNDS_MAX: usize = model::limits::ROUNDS_MAX as usize;
 
 /// How long to wait for a greeting: one that was quick once is not waited for as long as one that
 /// nobody knows, and twice as long after each time it was waited for in vain.

@@ -43,6 +43,7 @@ pub(super) async fn admit(
     rate(gateway, request, tool)?;
     let place = gateway.pace.place()?;
     let places = rates(gateway, request, tool)?;
+    session(gateway, request, tool).await?;
     budget(gateway, request, tool, &permit, entry).await?;
     let timeout = timeout(gateway, request, tool);
     entry.record.call.deadline = entry.record.call.started_at.after(timeout);
@@ -129,6 +130,24 @@ fn for_each_rate(
     each(per_caller, &|| format!("caller {tenant}/{principal}"), "of this caller")?;
     each(per_tool, &|| format!("tool {}", tool.item.key), "of this tool by all")?;
     each(per_upstream, &|| format!("upstream {}", tool.item.key.upstream), "of this upstream")
+}
+
+/// Calls of this tool in one session, where its manifest bounds them. They are counted in the store:
+/// neither a restart nor another gate gives any back.
+async fn session(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fault> {
+    let declared = tool.capability.as_ref().and_then(|capability| capability.limits.per_session);
+    let Some(most) = declared.filter(|_| request.method.is_tool_call()) else { return Ok(()) };
+    let key = format!("{} {}", runs::session(request), tool.item.key);
+    let count = move |turn: &mut store::Turn| {
+        if turn.spending.calls >= u64::from(most) {
+            let message = format!("the manifest allows {most} calls of this tool in a session");
+            return Err(Fault::new(Code::BudgetExceeded, message));
+        }
+        turn.spending.calls += 1;
+        Ok(())
+    };
+    let counted = Box::pin(gateway.store.spend(&key, None, count)).await;
+    counted.map_err(|fault| fault.at(&tool.shown_name))
 }
 
 /// What the run may still use. Counted from here on, whatever comes of the call.

@@ -77,6 +77,7 @@ pub(super) async fn dispatch(
                 let judge = judge(&admitted.permit);
                 let fitting = Box::pin(in_rounds(&judge, &mut answer)).await;
                 entry.findings.extend(judge.told());
+                entry.so_far = judge.so_far();
                 fitting?;
             }
             keep::answer(gateway, &answer, entry);
@@ -129,6 +130,7 @@ async fn sent_away(
 
 /// What an answer that is not the last asks of a client that takes part in rounds.
 async fn in_rounds(judge: &Judge, answer: &mut Answer) -> Result<(), Fault> {
+    judge.begin_round()?;
     for (method, params) in questions::in_answer(&mut answer.rest) {
         let settled = match judge.weigh(&method, params) {
             Ok(due) => judge.settle(due, &method, params, Patience::None).await,

@@ -45,6 +45,7 @@ pub(super) async fn inspect(
         answer.written = None;
     }
     entry.stage("output");
+    judge::bounded(tool, &answer)?;
     let findings = judge::check(output, tool, &answer)?;
     entry.stage("evidence");
     let (evidence, outcome) = cite::fields(gateway, tool, &answer, entry, findings.is_empty());
@@ -78,7 +79,8 @@ async fn pass(
     entry.stage("sanitise");
     tasks::note(gateway, request, &mut answer, tool, &entry.record.call).await;
     let bound = entry.bound_to.take();
-    rounds::seal(gateway, request, &tool.item.key.upstream, bound, &mut answer).await?;
+    let round = rounds::Sealing { upstream: &tool.item.key.upstream, bound, so_far: entry.so_far };
+    rounds::seal(gateway, request, round, &mut answer).await?;
     let rules = Rules {
         source: &entry.provenance,
         profile: gateway.settings.output(&tool.item.key.upstream).profile,

@@ -21,6 +21,8 @@ use store::{Claim, ClaimEnd, ClaimOutcome, Closing, failpoint};
 use super::inspect::Inspected;
 use super::{CallRequest, Done, keep};
 use crate::gateway::Gateway;
+use crate::questions;
+use crate::rounds::SoFar;
 use crate::runs::{self, Wish};
 use crate::settings::Reads;
 
@@ -47,6 +49,8 @@ pub(super) struct Entry {
     pub(super) run: Option<String>,
     /// What a later round of this call is bound to, where its arguments have since got a key.
     pub(super) bound_to: Option<String>,
+    /// What the caller was asked, this round and before.
+    pub(super) so_far: SoFar,
     /// What happened on the way that is worth a line in the record.
     pub(super) findings: Vec<Finding>,
     started: Instant,
@@ -91,6 +95,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         rules,
         run: None,
         bound_to: None,
+        so_far: request.so_far,
         findings: Vec::new(),
         started: Instant::now(),
     };
@@ -185,7 +190,9 @@ pub(super) fn end(gateway: &Gateway, mut entry: Entry, outcome: Result<Inspected
     let Entry { mut record, dispatched, only_reads, .. } = entry;
     record.status = status;
     // What was put away is looked into by what its record says of it.
-    let light = only_reads && result.artifacts.is_empty();
+    // What a person or a model was asked is on record wherever it was asked.
+    let asked = result.findings.iter().any(|finding| finding.rule == questions::RULE);
+    let light = only_reads && result.artifacts.is_empty() && !asked;
     record.result = Some(result);
     let unrecorded = gateway.settings.reads == Reads::Skip && light && dispatched;
     Ended { record, fault, unrecorded, cleared, claim, dispatched }
@@ -230,6 +237,7 @@ pub(super) async fn settle(gateway: &Gateway, entry: &Entry, outcome: Result<&In
     let tokens = if runs.counts_tokens() { context::tokens::count(&text) } else { 0 };
     let outcome = runs::Outcome {
         failed: answer.is_ok_and(|answer| answer.is_error) || answer.is_err(),
+        repeats: entry.repeats,
         bytes: text.len() as u64,
         tokens: tokens as u64,
     };

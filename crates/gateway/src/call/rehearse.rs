@@ -14,6 +14,7 @@ use super::approve::{self, Known};
 use super::record::Entry;
 use super::{CallRequest, Judged, admit, record, verify};
 use crate::gateway::Gateway;
+use crate::tasks;
 
 impl Gateway {
     /// Says what this call would come to. A call that would be refused is refused here alike.
@@ -33,13 +34,22 @@ impl Gateway {
         request: &CallRequest,
         entry: &mut Entry,
     ) -> Result<(String, Value), Fault> {
-        let Judged { tool, request, way, stored, .. } = self.judge(request, entry).await?;
+        tasks::recall(self, request).await?;
+        // Nobody is asked for a list: what a call would wait for is told instead.
+        let judged = self.judge(request, Ok(()), entry).await?;
+        let Judged { tool, request, way, stored, .. } = judged;
         let outcome = match stored {
             Some(_) => "its stored answer would be given again, and nothing called",
             None => Box::pin(self.outcome(&request, &tool, way, entry)).await?,
         };
         let text = format!("dry run of `{}`: arguments fit; {outcome}", tool.shown_name);
-        Ok((text, report(&tool, entry, outcome)))
+        let mut report = report(&tool, entry, outcome);
+        if self.is_doubted(&tool.item.key.upstream) {
+            let note = "its upstream's list is in doubt; a call would have it compared first";
+            report["notes"] = json!([note]);
+            return Ok((format!("{text}; {note}"), report));
+        }
+        Ok((text, report))
     }
 
     /// What the stages behind the judgement would say, as things stand.

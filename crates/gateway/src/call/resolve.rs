@@ -4,23 +4,40 @@ use std::sync::Arc;
 
 use catalog::{Catalogue, Entry as Tool};
 use model::call::PromptLineage;
-use model::{Code, Fault, ItemKind, Lineage, Method, ReplayRule};
+use model::{Code, Fault, ItemKind, Lineage, Method, ReplayRule, UpstreamName};
+use policy::Rules;
 
 use super::record::Entry;
 use super::{CallRequest, Via};
 use crate::browse::visible_by;
+use crate::doubt::Found;
 use crate::gateway::Gateway;
 use crate::tasks::Home;
 use crate::unknown::held_back;
+use crate::view::listed;
 
-/// Has the list of what is asked for held against the pins, where that is due and must be.
-pub(super) async fn compare(gateway: &Gateway, request: &CallRequest) -> Result<(), Fault> {
+/// Has the list of what is asked for held against the pins, where that is due and must be, and where
+/// the caller may see it.
+pub(super) async fn compare(
+    gateway: &Gateway,
+    request: &CallRequest,
+    rules: &Rules,
+) -> Result<(), Fault> {
+    let visible = |tool: &Arc<Tool>| visible_by(rules, gateway, &request.caller, tool);
     let find = || {
         let home = task_home(gateway, request);
-        let tool = find(request, home.as_ref(), &gateway.catalogue())?;
-        Some(tool.item.key.upstream.clone())
+        match find(request, home.as_ref(), &gateway.catalogue()) {
+            None => Found::Nowhere,
+            Some(tool) if visible(&tool) => Found::At(tool.item.key.upstream.clone()),
+            Some(_) => Found::Hidden,
+        }
     };
-    gateway.compare(find).await
+    let sees = |upstream: &UpstreamName| {
+        let catalogue = gateway.catalogue();
+        let mut theirs = listed(&catalogue).filter(|tool| tool.item.key.upstream == *upstream);
+        theirs.any(visible)
+    };
+    gateway.compare(find, sees).await
 }
 
 /// Finds what is asked for. What the caller may not see does not exist for it.

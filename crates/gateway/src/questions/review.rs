@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use context::{Redactor, without_secrets};
-use model::{Approval, ApprovalId, ApprovalState, CallId, Clock, Code, Fault, Subject, canonical};
+use model::{
+    Approval, ApprovalId, ApprovalState, CallId, Clock, Code, Fault, Principal, Subject, canonical,
+};
 use policy::Permit;
 use serde_json::{Map, Value, json};
 use store::Store;
@@ -40,7 +42,7 @@ pub(super) struct Desk {
     herald: Herald,
     call_id: CallId,
     tool: String,
-    by: String,
+    by: Principal,
     /// What the questions of this call are bound to, beside what they ask.
     bound: Value,
 }
@@ -62,7 +64,7 @@ impl Desk {
             herald: gateway.herald(),
             call_id: permit.call_id().clone(),
             tool: permit.key().to_string(),
-            by: principal.to_string(),
+            by: principal.clone(),
             bound: json!({
                 "tenant": principal.tenant_id,
                 "principal": principal,
@@ -105,7 +107,8 @@ impl Desk {
             subject: Subject::Sampling,
             frozen_hash: policy::freeze(&subject_hash, expires_at),
             subject_hash,
-            requested_by: self.by.clone(),
+            requested_by: self.by.to_string(),
+            tenant: self.by.tenant_id.clone(),
             requested_for: self.call_id.clone(),
             tool: self.tool.clone(),
             // Whoever looks sees what is asked, but no secret in it; the hash is over what is sent.

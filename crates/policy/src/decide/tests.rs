@@ -147,8 +147,16 @@ fn a_rule_that_cannot_be_evaluated_denies() {
 
 #[test]
 fn a_number_the_policy_cannot_hold_denies() {
-    let world = World { args: json!({"amount": 1e300}), ..World::new(ANN) };
-    assert_eq!(world.decide().decision.action, DecisionAction::Deny);
+    let check = |amount: Value, action: DecisionAction| {
+        let world = World { args: json!({"amount": amount}), ..World::new(ANN) };
+        assert_eq!(world.decide().decision.action, action, "{}", world.args);
+    };
+    check(json!(1e300), DecisionAction::Deny);
+    check(json!(5000.00004), DecisionAction::Deny);
+    check(json!(1e-9), DecisionAction::Deny);
+    check(json!(5000.0001), DecisionAction::Allow);
+    check(json!(0.1), DecisionAction::Allow);
+    check(json!(-12_345_678.9), DecisionAction::Allow);
 }
 
 #[test]
@@ -228,6 +236,55 @@ fn the_production_default_hides_what_no_manifest_declares() {
     assert_eq!(declared("delegated").decide().decision.action, DecisionAction::Allow);
     // What cannot be undone needs a person, though no manifest names a gate.
     assert_eq!(declared("destructive").question().gate(), "DESTRUCTIVE");
+}
+
+/// C39: whatever policies allow, an allow still needs what the mode of the call needs, and the mode
+/// is the one that policies lowered it to.
+#[test]
+fn an_allow_by_mode_needs_what_the_mode_needs_whoever_wrote_the_policy() {
+    let check = |rules: &str, mode: Option<&str>, gate: Option<&str>, owed: &[&str]| {
+        let declared = mode.map(|mode| capability(&json!({"approval_mode": mode})));
+        let rules = Rules::parse("test", rules).unwrap().by_mode();
+        let world = World { rules, capability: declared, ..World::new("") };
+        let decision = world.decide().decision;
+        assert_eq!(
+            (decision.gate.as_deref(), decision.action),
+            match gate {
+                Some(gate) => (Some(gate), DecisionAction::RequireApproval),
+                None => (None, DecisionAction::Allow),
+            }
+        );
+        assert_eq!(decision.obligations, owed, "{mode:?}");
+    };
+    for rules in [ALL, ANN] {
+        check(rules, Some("read_only"), None, &[]);
+        check(rules, Some("local_write"), None, &["idempotency_key"]);
+        check(rules, Some("network"), None, &[]);
+        check(rules, Some("delegated"), None, &["delegation", "evidence"]);
+        check(rules, Some("destructive"), Some("DESTRUCTIVE"), &[]);
+        // What nobody declared counts as the worst.
+        check(rules, None, Some("DESTRUCTIVE"), &[]);
+    }
+    let lower = |mode: &str| format!("@mode(\"{mode}\") permit(principal, action, resource);");
+    check(&lower("network"), Some("destructive"), None, &[]);
+    check(&lower("local_write"), Some("delegated"), None, &["idempotency_key"]);
+    check(&lower("destructive"), Some("network"), None, &[]);
+    let owes = "@gate(\"OPS\") @obligations(\"evidence, scope:pay\")
+        permit(principal, action, resource);";
+    check(owes, Some("delegated"), Some("OPS"), &["delegation", "evidence", "scope:pay"]);
+    check(owes, Some("destructive"), Some("OPS"), &["evidence", "scope:pay"]);
+}
+
+/// Neither a refusal nor a look is changed by it.
+#[test]
+fn what_a_mode_needs_is_needed_by_allowed_calls_alone() {
+    let strict = |rules: &str| Rules::parse("test", rules).unwrap().by_mode();
+    let refused = World { rules: strict(""), ..World::new("") };
+    assert_eq!(refused.decide().decision.action, DecisionAction::Deny);
+    for method in [Method::ReadResource, Method::Task(model::TaskVerb::Cancel)] {
+        let world = World { method, rules: strict(ALL), ..World::new("") };
+        assert_eq!(world.decide().decision.action, DecisionAction::Allow);
+    }
 }
 
 proptest! {

@@ -105,15 +105,20 @@ async fn answer(shared: Arc<Shared>, request: Request) -> Response {
     }
 }
 
-/// It serves; and whether it does so by the policy that was written last. Why not is for the
+/// It serves; and whether it does so by the policy and the manifests that were written last. Why not is for the
 /// operator's eyes.
 fn health(shared: &Shared) -> Response {
-    match shared.mcp.gateway.rules_trouble() {
-        None => "ok\n".into_response(),
-        Some(_) => "ok\npolicy: the file has a mistake, so the last good policy stays in force; \
-                    see `toolgate policy check`\n"
-            .into_response(),
-    }
+    let gateway = &shared.mcp.gateway;
+    let policy = gateway.rules_trouble().map(|_| {
+        "policy: the file has a mistake, so the last good policy stays in force; \
+         see `toolgate policy check`\n"
+    });
+    let manifests = gateway.manifests_trouble().map(|_| {
+        "manifests: a file has a mistake, so the last good ones stay in force; \
+         see `toolgate manifest check`\n"
+    });
+    let said = ["ok\n"].into_iter().chain(policy).chain(manifests);
+    said.collect::<String>().into_response()
 }
 
 async fn end_session(shared: &Shared, headers: &HeaderMap) -> Response {

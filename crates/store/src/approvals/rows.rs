@@ -13,7 +13,7 @@ macro_rules! seen {
             "SELECT * FROM (SELECT approval_id, gate, \
              CASE WHEN state IN ('pending', 'approved') AND expires_at <= $1 THEN 'expired' \
              ELSE state END AS state, subject, subject_hash, frozen_hash, requested_by, requested_for, tool, args, \
-             requested_at, expires_at, approver, answered_at, reason FROM approvals) AS seen ",
+             tenant, requested_at, expires_at, approver, answered_at, reason FROM approvals) AS seen ",
             $rest
         )
     };
@@ -64,15 +64,18 @@ pub(super) async fn live(
     Ok(row.map(Row::approval).transpose()?)
 }
 
-/// How many questions of this caller nobody has answered yet.
+/// How many questions of the one who asks this nobody has answered yet. A namesake in another tenant
+/// is somebody else.
 pub(super) async fn waiting(
     connection: &mut Connection,
-    requested_by: &str,
+    asked: &Approval,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(
-        "SELECT COUNT(*) FROM approvals WHERE state = 'pending' AND requested_by = $1",
+        "SELECT COUNT(*) FROM approvals WHERE state = 'pending' AND requested_by = $1 \
+         AND COALESCE(tenant, '') = $2",
     )
-    .bind(requested_by)
+    .bind(&asked.requested_by)
+    .bind(asked.tenant.as_deref().unwrap_or_default())
     .fetch_one(connection)
     .await
 }
@@ -97,8 +100,8 @@ pub(super) async fn insert(
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
         "INSERT INTO approvals (approval_id, gate, state, frozen_hash, requested_by, \
-         requested_for, tool, args, requested_at, expires_at, subject, subject_hash) \
-         VALUES ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+         requested_for, tool, args, requested_at, expires_at, subject, subject_hash, tenant) \
+         VALUES ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(approval.approval_id.as_str())
     .bind(&approval.gate)
@@ -111,6 +114,7 @@ pub(super) async fn insert(
     .bind(approval.expires_at.as_millis())
     .bind(approval.subject.as_str())
     .bind(&approval.subject_hash)
+    .bind(&approval.tenant)
     .execute(connection)
     .await?;
     Ok(())
@@ -183,6 +187,7 @@ struct Row {
     requested_for: String,
     tool: String,
     args: String,
+    tenant: Option<String>,
     requested_at: i64,
     expires_at: i64,
     approver: Option<String>,
@@ -203,6 +208,7 @@ impl Row {
             subject_hash: self.subject_hash,
             frozen_hash: self.frozen_hash,
             requested_by: self.requested_by,
+            tenant: self.tenant,
             requested_for: CallId::from_string(self.requested_for),
             tool: self.tool,
             args,

@@ -194,6 +194,11 @@ async fn one_caller_cannot_flood_people_with_questions() {
     assert_eq!(store.ask(approval("101", "7")).await.unwrap().approval_id.as_str(), "apr_007");
     let bobs = Approval { requested_by: "user:bob".to_owned(), ..approval("102", "one more") };
     assert_eq!(store.ask(bobs.clone()).await.unwrap(), bobs);
+    // A namesake in another tenant is somebody else.
+    let tenant = Some("north".to_owned());
+    let namesake = Approval { tenant, ..approval("104", "one of theirs") };
+    assert_eq!(store.ask(namesake.clone()).await.unwrap(), namesake);
+    assert_eq!(store.approval("apr_104").await.unwrap(), Some(namesake));
     store.answer("apr_007", yes("bob")).await.unwrap();
     store.ask(approval("103", "another")).await.unwrap();
 }

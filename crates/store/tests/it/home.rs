@@ -143,6 +143,7 @@ pub(crate) fn approval(id: &str, subject_hash: &str) -> Approval {
         subject_hash: subject_hash.to_owned(),
         frozen_hash: format!("{subject_hash} until then"),
         requested_by: "user:alice".to_owned(),
+        tenant: None,
         requested_for: CallId::from_string("call_1"),
         tool: "payments/refund".to_owned(),
         args: json!({"amount": 12, "account": 9_007_199_254_740_993_u64}),

@@ -1,6 +1,7 @@
 //! The ways in which a person answers for a call, and those in which nobody can.
 
 pub(crate) mod client;
+mod whose;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -167,14 +168,19 @@ async fn an_answer_that_comes_after_the_policy_changed_releases_nothing() {
     assert_eq!(recorder.count(), 0);
 }
 
-/// Keys of an agent, of ann who may answer, and of bob who may not.
+/// Keys of an agent, of ann who may answer, of bob who may not, and of two who may for their tenants.
 fn door() -> Doorkeeper {
-    let key = |name: &str, approver: bool| Key {
+    let key = |name: &str, approver: bool, tenant: Option<&str>| Key {
         token: Secret::new(format!("token-of-{name}")),
         approver,
-        caller: Caller::new(Principal::user(name)),
+        caller: Caller::new(Principal {
+            tenant_id: tenant.map(str::to_owned),
+            ..Principal::user(name)
+        }),
     };
-    Doorkeeper::new(vec![key("agent", true), key("ann", true), key("bob", false)], Vec::new())
+    let nobodys = [key("agent", true, None), key("ann", true, None), key("bob", false, None)];
+    let tenants = [key("nora", true, Some("north")), key("sam", true, Some("south"))];
+    Doorkeeper::new(nobodys.into_iter().chain(tenants).collect(), Vec::new())
 }
 
 /// One request to the gate's HTTP door: its status and body.

@@ -153,14 +153,112 @@ async fn every_question_is_on_record() {
     let asked = ask(TestGateway::new(), vec![form("city"), form("password")], said.clone()).await;
     assert_eq!(asked.heard.first().unwrap().as_ref().unwrap(), &said);
     let told: Vec<&str> = asked.findings.iter().map(|finding| finding.message.as_str()).collect();
+    let hash = model::canonical::hash(&form("city").1);
+    let asked_form = format!("asked `elicitation/create`, saying `?`, parameters {hash}");
     assert_eq!(
         told,
         [
-            "asked `elicitation/create`",
+            asked_form.as_str(),
             "`elicitation/create` was answered: accept",
             "not asked `elicitation/create`: its field `password` asks for a secret",
         ]
     );
+}
+
+/// CO-96, CO-97: where a person was sent and which model was asked is on record, without secrets.
+#[tokio::test]
+async fn the_record_tells_what_was_asked_of_whom() {
+    let check = async |method: &'static str, params: Value, said: Value, parts: [&str; 2]| {
+        let asked = ask(TestGateway::new(), vec![(method, params.clone())], said).await;
+        let told: Vec<&str> = asked.findings.iter().map(|f| f.message.as_str()).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(parts.iter().zip(&told).all(|(part, told)| told.contains(part)), "{told:?}");
+        assert!(told[0].ends_with(&model::canonical::hash(&params)), "{told:?}");
+        assert!(!told.concat().contains("sk-ant-"), "{told:?}");
+    };
+    let link = json!({"mode": "url", "url": "https://id.example/a?flow=1", "message": "Go",
+        "elicitationId": "e1"});
+    let parts = ["saying `Go`, at `https://id.example/a?flow=1`, parameters ", "answered: accept"];
+    check("elicitation/create", link, json!({"action": "accept"}), parts).await;
+    let (method, mut params) = sample();
+    params["modelPreferences"] = json!({"hints": [{"name": "small"}]});
+    let parts = ["of model `small`", "by model `small-1`"];
+    check(method, params, json!({"model": "small-1"}), parts).await;
+    let (method, mut params) = form("city");
+    params["message"] = format!("use sk-ant-api03-{}", "a".repeat(93)).into();
+    check(method, params, json!({"action": "cancel"}), ["saying `use ", "cancel"]).await;
+}
+
+/// CO-96: a call that only read leaves a record all the same if somebody was asked in it.
+#[tokio::test]
+async fn what_was_asked_is_on_record_where_reads_leave_none() {
+    let gate = || TestGateway::new().settings(|settings| settings.reads = gateway::Reads::Skip);
+    let binding = declaring(&json!({"elicitation": {"form": true}}));
+    let asked = ask(gate().manifest("it", binding), vec![form("city")], json!({})).await;
+    assert_eq!(asked.findings.len(), 2);
+}
+
+/// CO-178: an upstream that asks without end, in one call, is heard so often and no more, and its
+/// record has an end too.
+#[tokio::test]
+async fn a_flood_of_questions_ends_and_so_does_its_record() {
+    let questions = vec![form("city"); 200];
+    let asked = ask(TestGateway::new(), questions, json!({"action": "cancel"})).await;
+    assert_eq!(asked.reached.len(), 64);
+    let refused = asked.heard.iter().filter(|heard| heard.is_err()).count();
+    assert_eq!(refused, 200 - 64);
+    assert_eq!(asked.findings.len(), 65);
+    assert!(asked.findings[64].message.contains("more was asked"), "{:?}", asked.findings[64]);
+}
+
+/// CO-178: the same where each question is a round: the client comes back with its answers, and an
+/// upstream that always has one more is refused, whether it keeps a state or not.
+#[tokio::test]
+async fn rounds_have_an_end_wherever_the_client_takes_part_in_them() {
+    let check = async |state: Option<&str>, question: (&str, Value), rule: Value, wanted: u32| {
+        let mut interim = json!({
+            "resultType": "input_required",
+            "inputRequests": {"q": {"method": question.0, "params": question.1}},
+        });
+        if let Some(state) = state {
+            interim["requestState"] = state.into();
+        }
+        let answer = model::Answer::read(interim).unwrap();
+        let script = toolgate_testkit::Script::Answer(answer);
+        let recorder = toolgate_testkit::Recorder::one("ask", script);
+        let gate = TestGateway::new().upstream("it", recorder.clone());
+        let world = gate.manifest("it", declaring(&rule)).start().await;
+        let able = json!({"elicitation": {}, "sampling": {}});
+        let capabilities = able.as_object().cloned().unwrap();
+        let client = Arc::new(Client { capabilities, rounds: true, ..Client::default() });
+        let request =
+            || CallRequest { client: Arc::clone(&client), ..World::request("ask", json!({})) };
+        let mut next = request();
+        for round in 0.. {
+            let done = world.send(next).await;
+            let Some(fault) = done.fault else {
+                let rest = &done.cleared.get().rest;
+                let said = json!({"q": {"action": "cancel", "model": "m"}});
+                next = request();
+                match rest.get("requestState").and_then(Value::as_str) {
+                    Some(ours) => {
+                        let opened = world.gateway.open_round(ours, &mut next, Some(said)).await;
+                        opened.unwrap();
+                    }
+                    None => drop(next.params.insert("inputResponses".to_owned(), said)),
+                }
+                continue;
+            };
+            assert_eq!((fault.code, round), (Code::UpstreamError, wanted), "{fault}");
+            return;
+        }
+    };
+    let forms = || json!({"elicitation": {"form": true}});
+    check(Some("s"), form("city"), forms(), 16).await;
+    check(None, form("city"), forms(), 16).await;
+    let samples = json!({"sampling": {"declared": true, "review": "never", "max_iterations": 3}});
+    check(Some("s"), sample(), samples.clone(), 3).await;
+    check(None, sample(), samples, 3).await;
 }
 
 /// CO-97, CO-178: a manifest's bound and a run's budget both hold.

@@ -4,7 +4,7 @@ use gateway::{CallRequest, Rate, Settings, Watch};
 use model::run::RunBudget;
 use model::{Answer, Caller, Code, Fault, Principal};
 use serde_json::{Value, json};
-use toolgate_testkit::{Recorder, Script, TestGateway, World};
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
 
 use crate::{code, refused, shelf};
 
@@ -99,6 +99,29 @@ async fn what_models_read_counts_in_bytes_and_tokens() {
         let second = in_run("r", "peek", json!({"n": 2}));
         refused(&world, &recorder, second, Code::BudgetExceeded, "limits").await;
     }
+}
+
+/// CO-132: the gate's own repeats count towards the budget like the caller's.
+#[tokio::test]
+async fn what_the_gate_tries_again_by_itself_is_charged_to_the_run() {
+    let check = async |retries: u64, wanted: Code| {
+        let down = Fault::new(Code::UpstreamUnavailable, "no");
+        let recorder = Recorder::one("peek", Script::Fault(down));
+        let retry = json!({"max_attempts": 3, "codes": ["UPSTREAM_UNAVAILABLE"], "base_ms": 1});
+        let over = json!({"class": "observe", "approval_mode": "read_only", "retry": retry});
+        let binding = capability("shelf.peek", "peek", over);
+        let gate = TestGateway::new().upstream("shelf", recorder.clone());
+        let gate = gate.manifest("shelf", manifest([binding])).settings(|settings| {
+            settings.runs.budget = RunBudget { max_retries: Some(retries), ..RunBudget::default() };
+        });
+        let world = gate.start().await;
+        let call = async || world.send(in_run("r", "peek", json!({}))).await;
+        assert_eq!(code(&call().await), Some(Code::UpstreamUnavailable));
+        assert_eq!(recorder.count(), 3);
+        assert_eq!(code(&call().await), Some(wanted), "{retries}");
+    };
+    check(2, Code::BudgetExceeded).await;
+    check(3, Code::UpstreamUnavailable).await;
 }
 
 /// CO-132: a timeout says that it may be tried again; trying again has a budget, and a guard.

@@ -1,5 +1,8 @@
 //! Rules that change while the gate runs, and what they know of a caller.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use catalog::Query;
 use gateway::{CallRequest, Change, Mode, Watch};
 use model::{Answer, ApprovalMode, Caller, Code, Grant, Principal, PrincipalKind};
@@ -70,6 +73,38 @@ async fn rules_that_could_not_be_read_leave_the_former_in_force() {
     assert_eq!(code(&world.call("peek", json!({})).await), None);
     world.gateway.swap_rules(rules(ALL));
     assert_eq!(world.gateway.rules_trouble(), None);
+}
+
+/// Other manifests come into force with a catalogue of their own; a mistake leaves the former.
+#[tokio::test]
+async fn changed_manifests_come_into_force_whole() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let binding = |gate: Option<&str>| {
+        let mut binding = json!({"class": "act", "approval_mode": "network"});
+        binding["requires_gate"] = gate.into();
+        let manifest = manifest([capability("bank.pay", "pay", binding)]);
+        Arc::new(manifest::from_value(manifest).unwrap())
+    };
+    let name = model::UpstreamName::from_string("bank");
+    let set = |gate: Option<&str>| BTreeMap::from([(name.clone(), binding(gate))]);
+    let world = TestGateway::new().upstream("bank", recorder.clone()).start().await;
+    let generation = || world.gateway.catalogue().generation();
+    let pay = async || code(&world.call("pay", json!({})).await);
+    world.gateway.swap_manifests(set(None)).await;
+    assert_eq!(pay().await, None);
+    let record = world.last_record().await;
+    assert_eq!(record.call.capability_id.unwrap().as_str(), "bank.pay");
+    world.gateway.keep_manifests("bank.json: line 3".to_owned());
+    assert_eq!(world.gateway.manifests_trouble().as_deref(), Some("bank.json: line 3"));
+    assert_eq!(pay().await, None);
+    let before = generation();
+    world.gateway.swap_manifests(set(Some("GATE_MONEY"))).await;
+    assert_eq!(world.gateway.manifests_trouble(), None);
+    assert_ne!(generation(), before);
+    assert_eq!(pay().await, Some(Code::ApprovalPending));
+    let before = generation();
+    world.gateway.swap_manifests(set(Some("GATE_MONEY"))).await;
+    assert_eq!(generation(), before);
 }
 
 /// E2: a yes under one policy is none under another.
@@ -152,11 +187,11 @@ async fn a_policy_knows_who_calls_and_what_for_and_a_replay_agrees() {
 async fn an_obligation_asks_for_a_key() {
     let recorder = Recorder::one("pay", Script::Echo);
     let text =
-        "@obligations(\"idempotency_key, tell-finance\") permit(principal, action, resource);";
+        "@obligations(\"idempotency_key, note:tell finance\") permit(principal, action, resource);";
     let world = TestGateway::new().upstream("bank", recorder.clone()).policy(text).start().await;
     let request = World::request("pay", json!({}));
     let (_, record) = refused(&world, &recorder, request, Code::IdempotencyMissing, "policy").await;
-    assert_eq!(record.decision.unwrap().obligations, ["idempotency_key", "tell-finance"]);
+    assert_eq!(record.decision.unwrap().obligations, ["idempotency_key", "note:tell finance"]);
     let keyed =
         CallRequest { idempotency_key: Some("k1".to_owned()), ..World::request("pay", json!({})) };
     assert_eq!(code(&world.send(keyed).await), None);
@@ -184,39 +219,60 @@ async fn looking_into_an_answer_is_ruled_too() {
     assert_eq!(hidden.replace(handle.as_str(), "art_none"), unknown);
 }
 
-/// What production holds each mode to without a policy file, as semantics.md 2.4 has it.
+/// C39: what production holds each mode to, as semantics.md 2.4 has it, whatever the policy permits.
 #[tokio::test]
 async fn each_mode_is_handled_by_default_as_it_deserves() {
     let check = async |mode: &str, change: fn(&mut CallRequest), wanted: Option<Code>| {
-        let recorder = Recorder::one("pay", Script::Echo);
-        let class = if mode == "read_only" { "observe" } else { "act" };
-        let binding = json!({"class": class, "approval_mode": mode});
-        let gate = TestGateway::new().upstream("bank", recorder.clone());
-        let contract = manifest([capability("bank.pay", "pay", binding)]);
-        let world = gate.manifest("bank", contract).start().await;
-        world.gateway.swap_rules(Rules::permit_declared());
-        let mut request = World::request("pay", json!({}));
-        change(&mut request);
-        let done = world.send(request).await;
-        assert_eq!((mode, code(&done)), (mode, wanted));
-        assert_eq!(recorder.count(), usize::from(wanted.is_none()));
+        for strict in [Rules::permit_declared(), rules(ALL).by_mode()] {
+            let recorder = Recorder::new()
+                .tool(toolgate_testkit::tool("look", json!({})), Script::Answer(found()))
+                .tool(toolgate_testkit::tool("pay", json!({})), Script::Echo);
+            let class = if mode == "read_only" { "observe" } else { "act" };
+            let look = json!({"class": "observe", "approval_mode": "read_only", "evidence_keys": ["balance"]});
+            let binding = json!({"class": class, "approval_mode": mode});
+            let gate = TestGateway::new().upstream("bank", recorder.clone());
+            let bindings =
+                [capability("bank.look", "look", look), capability("bank.pay", "pay", binding)];
+            let world = gate.manifest("bank", manifest(bindings)).start().await;
+            world.gateway.swap_rules(strict);
+            let mut request = World::request("pay", json!({}));
+            change(&mut request);
+            let caller = request.caller.clone();
+            let run_id = Some("r".to_owned());
+            let look = CallRequest { caller, run_id, ..World::request("look", json!({})) };
+            let looked = world.send(look).await.result.unwrap();
+            // Whoever says which run this is cites what was found out in it.
+            if request.run_id.is_some() {
+                request.evidence = vec![looked.evidence.first().unwrap().evidence_ref.clone()];
+            }
+            let done = world.send(request).await;
+            assert_eq!((mode, code(&done)), (mode, wanted));
+            assert_eq!(recorder.count(), 1 + usize::from(wanted.is_none()));
+        }
     };
     let plain: fn(&mut CallRequest) = |_| {};
     let keyed: fn(&mut CallRequest) = |request| request.idempotency_key = Some("k".to_owned());
     let agent: fn(&mut CallRequest) = |request| request.caller.principal = Principal::agent("bot");
+    let grounded: fn(&mut CallRequest) = |request| request.run_id = Some("r".to_owned());
     let service: fn(&mut CallRequest) = |request| {
         request.caller.principal =
             Principal { kind: PrincipalKind::Service, ..Principal::user("s") };
         request.caller.acts_for = Some(Principal::user("ann"));
+        request.run_id = Some("r".to_owned());
     };
     check("read_only", agent, None).await;
     check("local_write", plain, Some(Code::IdempotencyMissing)).await;
     check("local_write", keyed, None).await;
     check("network", agent, None).await;
     check("delegated", agent, Some(Code::AuthRequired)).await;
-    check("delegated", plain, None).await;
+    check("delegated", plain, Some(Code::PolicyDenied)).await;
+    check("delegated", grounded, None).await;
     check("delegated", service, None).await;
     check("destructive", plain, Some(Code::ApprovalPending)).await;
+}
+
+fn found() -> Answer {
+    Answer::structured(json!({"balance": 7}))
 }
 
 /// Who acts for whom is on record, outermost first.

@@ -74,6 +74,33 @@ async fn the_shortest_timeout_counts() {
     check(None, None, [Some(3_000), Some(4_000)], Duration::from_secs(4)).await;
 }
 
+/// A manifest bounds how often a tool is called in one session, and how long its answer may be.
+#[tokio::test]
+async fn a_session_and_an_answer_are_bounded_as_the_manifest_says() {
+    let gate = async |limits: serde_json::Value| {
+        let recorder = Recorder::one("peek", Script::Echo);
+        let binding = capability("shelf.peek", "peek", json!({"limits": limits}));
+        let gate = TestGateway::new().upstream("shelf", recorder.clone());
+        (recorder, gate.manifest("shelf", manifest([binding])).start().await)
+    };
+    let (recorder, world) = gate(json!({"per_session": 2})).await;
+    let within = |session: &str| {
+        let mut request = World::request("peek", json!({}));
+        request.caller.session = Some(model::SessionId::from_string(session));
+        request
+    };
+    for _ in 0..2 {
+        assert_eq!(code(&world.send(within("one")).await), None);
+    }
+    refused(&world, &recorder, within("one"), Code::BudgetExceeded, "limits").await;
+    assert_eq!(code(&world.send(within("two")).await), None);
+
+    let (_, world) = gate(json!({"max_result_bytes": 200})).await;
+    assert_eq!(code(&world.call("peek", json!({"a": "b"})).await), None);
+    let long = world.call("peek", json!({"a": "b".repeat(200)})).await;
+    assert_eq!(code(&long), Some(Code::OutputInvalid));
+}
+
 /// CO-40: no answer in time is a fault of its own, and a read may be sent again.
 #[tokio::test]
 async fn a_call_that_outlasts_its_time_ends_as_a_timeout() {

@@ -1,12 +1,11 @@
 //! The parts of the gate that govern: rules and where they come from, who callers are, bounds, and
 //! whom to tell.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use auth::{Doorkeeper, Key};
-use gateway::{Critic, Gateway, Rate, Rates, RunLimits};
+use gateway::{Critic, Rate, Rates, RunLimits};
 use model::run::RunBudget;
 use model::{ApprovalMode, Grant, Principal, PrincipalKind};
 use policy::{Rules, schema};
@@ -16,8 +15,7 @@ use super::connect;
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
 use crate::config::{
-    CallerKind, Ceiling, Config, ConfigPath, Hook, Hooks, Private, Profile, RateLimit, RunBounds,
-    Text, Token,
+    CallerKind, Ceiling, Config, Hook, Hooks, Private, Profile, RateLimit, RunBounds, Text, Token,
 };
 
 /// The rules a gate starts with. A mistake in the file names its line and what to write instead.
@@ -29,57 +27,21 @@ pub(super) fn rules(config: &Config, profile: Profile) -> Result<Rules, CliError
         });
     };
     let text = connect::read(path)?;
-    read_rules(path.shown(), &text).map_err(|why| CliError::new(Exit::Config, why))
+    read_rules(path.shown(), &text, profile).map_err(|why| CliError::new(Exit::Config, why))
 }
 
-/// Policy text that may be put in force.
-pub(crate) fn read_rules(file: &str, text: &str) -> Result<Rules, String> {
+/// Policy text that may be put in force. In production, whatever it permits still needs what the
+/// mode of the call needs.
+pub(crate) fn read_rules(file: &str, text: &str, profile: Profile) -> Result<Rules, String> {
     let findings = schema::look_over(file, text).map_err(|error| error.to_string())?;
-    match findings.iter().find(|finding| finding.grave) {
-        Some(finding) => Err(format!("{file}: {finding}")),
-        None => Rules::parse(file, text).map_err(|error| error.to_string()),
+    if let Some(finding) = findings.iter().find(|finding| finding.grave) {
+        return Err(format!("{file}: {finding}"));
     }
-}
-
-/// Looks after the policy file while the gate runs.
-pub(super) struct PolicyFile {
-    path: ConfigPath,
-    seen: Option<(SystemTime, u64)>,
-}
-
-impl PolicyFile {
-    pub(super) fn new(config: &Config) -> Option<Self> {
-        let path = config.policy.clone()?;
-        let seen = stamp(&path.as_path().to_owned());
-        Some(Self { path, seen })
-    }
-
-    /// Puts a changed file in force, whole; one with a mistake leaves the former rules in force.
-    pub(super) fn look(&mut self, gateway: &Gateway) {
-        let stamp = stamp(&self.path.as_path().to_owned());
-        if stamp == self.seen {
-            return;
-        }
-        self.seen = stamp;
-        let file = self.path.shown();
-        let read = connect::read(&self.path).map_err(|error| error.message);
-        match read.and_then(|text| read_rules(file, &text)) {
-            Ok(rules) => {
-                tracing::info!(policy.file = file, policy.hash = rules.hash(), "policy read anew");
-                gateway.swap_rules(rules);
-            }
-            Err(trouble) => {
-                tracing::error!(policy.file = file, %trouble, "the former policy stays in force");
-                gateway.keep_rules(trouble);
-            }
-        }
-    }
-}
-
-/// When the file was last written, and how long it is.
-fn stamp(path: &PathBuf) -> Option<(SystemTime, u64)> {
-    let meta = std::fs::metadata(path).ok()?;
-    Some((meta.modified().ok()?, meta.len()))
+    let rules = Rules::parse(file, text).map_err(|error| error.to_string())?;
+    Ok(match profile {
+        Profile::Dev => rules,
+        Profile::Production => rules.by_mode(),
+    })
 }
 
 pub(super) fn doorkeeper(config: &Config) -> Doorkeeper {

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::archive;
-use super::governing::PolicyFile;
 use super::known::Known;
+use super::watched::Watched;
 use crate::config::Records;
 
 /// Between two looks.
@@ -28,7 +28,7 @@ const PRUNE: Duration = Duration::from_hours(1);
 /// What is looked after besides.
 pub(super) struct After {
     pub(super) known: Known,
-    pub(super) policy: Option<PolicyFile>,
+    pub(super) watched: Watched,
 }
 
 /// Runs until the handle is dropped. Whatever it is at then is finished by the store or not begun.
@@ -37,7 +37,7 @@ pub(super) fn start(
     store: Store,
     records: &Records,
     data: &Path,
-    After { known, policy }: After,
+    After { known, watched }: After,
 ) -> AbortOnDropHandle<()> {
     let archive = records.archive.as_ref().map(|path| path.as_path().to_owned());
     let upkeep = Upkeep {
@@ -47,7 +47,7 @@ pub(super) fn start(
         archive: archive.unwrap_or_else(|| data.join(archive::FOLDER)),
         kept: (Generation(0), String::new()),
         known,
-        policy,
+        watched,
     };
     AbortOnDropHandle::new(tokio::spawn(upkeep.run()))
 }
@@ -60,7 +60,7 @@ struct Upkeep {
     /// The last generation and the last policy that were kept.
     kept: (Generation, String),
     known: Known,
-    policy: Option<PolicyFile>,
+    watched: Watched,
 }
 
 impl Upkeep {
@@ -74,9 +74,7 @@ impl Upkeep {
         loop {
             let now = ticks.tick().await;
             self.store.catch_up().await;
-            if let Some(policy) = &mut self.policy {
-                policy.look(&self.gateway);
-            }
+            self.watched.look(&self.gateway).await;
             self.keep_lineage().await;
             if now.duration_since(looked) >= ACCEPTED {
                 tell("a look at accepted tools", self.gateway.release_accepted().await);

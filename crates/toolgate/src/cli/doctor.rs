@@ -9,8 +9,8 @@ use super::context::Context;
 use super::error::CliError;
 use super::exit::Exit;
 use crate::assemble::doctor::{self, Finding};
-use crate::assemble::governing;
 use crate::assemble::hardening::{self, Point};
+use crate::assemble::watched;
 use crate::config::{Config, LogLevel, Overrides};
 
 /// What is wrong with the tools of one upstream, on a terminal.
@@ -29,6 +29,7 @@ pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<(), CliError> {
         return checklist(context, &hardening::checklist(&loaded.config));
     }
     let loaded = context.start_upstreams(LogLevel::Error, Overrides::default())?;
+    manifests(&loaded.config)?;
     let findings = context.block_on(doctor::examine(&loaded.config))?;
     if context.out.is_json() {
         context.out.json(&findings)?;
@@ -45,10 +46,20 @@ pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<(), CliError> {
         .hint("what they wrote is above; try the command or the address by hand"))
 }
 
+/// A manifest with a mistake: a gate does not start with it, and one that runs keeps the former.
+fn manifests(config: &Config) -> Result<(), CliError> {
+    let read = watched::read(&config.upstreams);
+    read.map(|_| ()).map_err(|error| {
+        let message = format!("a manifest cannot be used: {}", error.message);
+        CliError::new(Exit::Config, message).hint(
+            "a gate that runs keeps the last good manifests; `toolgate manifest check` says more",
+        )
+    })
+}
+
 /// A policy with a mistake: a gate does not start with it, and one that runs keeps the former.
 fn policy(config: &Config) -> Result<(), CliError> {
-    let super::policy::Text { name, text } = super::policy::text(config, None)?;
-    let read = governing::read_rules(&name, &text);
+    let read = super::policy::text(config, None)?.rules();
     read.map(|_| ()).map_err(|why| {
         CliError::new(Exit::Config, format!("the policy cannot be used: {why}"))
             .hint("a gate that runs keeps the last good policy; `toolgate policy check` says more")

@@ -73,6 +73,15 @@ pub(super) fn run(context: &Context, command: &PolicyCommand) -> Result<(), CliE
 pub(super) struct Text {
     pub(super) name: String,
     pub(super) text: String,
+    /// Under which a gate would read it.
+    pub(super) profile: Profile,
+}
+
+impl Text {
+    /// As a gate would put it in force.
+    pub(super) fn rules(&self) -> Result<Rules, String> {
+        crate::assemble::governing::read_rules(&self.name, &self.text, self.profile)
+    }
 }
 
 /// The policy of a file, of the configuration, or of the profile.
@@ -82,21 +91,22 @@ pub(super) fn text(config: &Config, file: Option<&Path>) -> Result<Text, CliErro
         (None, Some(path)) => Some((path.as_path().to_owned(), path.shown().to_owned())),
         (None, None) => None,
     };
+    let profile = config.profile(Transport::Stdio);
     let Some((path, name)) = named else {
-        let (name, rules) = match config.profile(Transport::Stdio) {
+        let (name, rules) = match profile {
             Profile::Dev => ("the policy of profile dev", Rules::permit_all()),
             Profile::Production => ("the policy of profile production", Rules::permit_declared()),
         };
-        return Ok(Text { name: name.to_owned(), text: rules.text().to_owned() });
+        return Ok(Text { name: name.to_owned(), text: rules.text().to_owned(), profile });
     };
     let text = std::fs::read_to_string(&path)
         .map_err(|error| CliError::usage(format!("`{name}` cannot be read: {error}")))?;
-    Ok(Text { name, text })
+    Ok(Text { name, text, profile })
 }
 
 fn check(context: &Context, file: Option<&Path>) -> Result<(), CliError> {
     let loaded = context.start(LogLevel::Warn, Overrides::default())?;
-    let Text { name, text } = text(&loaded.config, file)?;
+    let Text { name, text, .. } = text(&loaded.config, file)?;
     let wrong = |message: String| CliError::new(Exit::Config, message);
     let findings = schema::look_over(&name, &text).map_err(|error| wrong(error.to_string()))?;
     let policies = Rules::parse(&name, &text).map_err(|error| wrong(error.to_string()))?.count();
@@ -133,9 +143,8 @@ fn test(context: &Context, file: &Path) -> Result<(), CliError> {
     let read = std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
     let Cases { policy, cases } = crate::config::read_data(&read).map_err(unreadable)?;
     let beside = policy.map(|policy| file.parent().unwrap_or_else(|| Path::new("")).join(policy));
-    let Text { name, text } = text(&loaded.config, beside.as_deref())?;
-    let rules = crate::assemble::governing::read_rules(&name, &text)
-        .map_err(|why| CliError::new(Exit::Config, why))?;
+    let read = text(&loaded.config, beside.as_deref())?.rules();
+    let rules = read.map_err(|why| CliError::new(Exit::Config, why))?;
     let surprises: Vec<cases::Surprise> =
         cases.iter().filter_map(|case| cases::try_case(&rules, case).err()).collect();
     if context.out.is_json() {

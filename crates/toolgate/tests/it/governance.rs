@@ -26,7 +26,7 @@ async fn until_healthy(url: &str, wanted: bool) -> String {
             let response = web::send(http::Method::GET, &url, &[], String::new()).await;
             let page = web::read(response).await;
             assert_eq!(page.status, 200);
-            if page.body.contains("policy:") != wanted {
+            if (page.body != "ok\n") != wanted {
                 return page.body;
             }
         }
@@ -70,6 +70,40 @@ async fn a_changed_policy_comes_into_force_and_a_broken_one_does_not() {
     assert_eq!(until_healthy(&url, true).await, "ok\n");
     let refused = event(&mut peer).await;
     assert!(refused.to_string().contains("unknown tool"), "{refused}");
+}
+
+/// The bad input of the issue, of manifests: the last good set stays in force, and doctor and health
+/// say so.
+#[tokio::test]
+async fn a_changed_manifest_comes_into_force_and_a_broken_one_does_not() {
+    const DECLARED: &str = "{\"adapter_id\": \"it\", \"name\": \"It\", \"owner_role\": \"ops\", \
+        \"protocol\": \"custom\", \"capabilities\": [{\"capability_id\": \"it.peek\", \"tool\": \"peek\", \
+        \"class\": \"observe\", \"approval_mode\": \"read_only\"GATE}]}";
+    let home = Home::new();
+    let config =
+        "mode: native\nupstreams: {it: {type: stub, tools: tools.json, manifest: it.json}}\n";
+    home.write("gate.yaml", config);
+    home.write("tools.json", "[{\"name\": \"peek\", \"inputSchema\": {\"type\": \"object\"}}]");
+    home.write("it.json", &DECLARED.replace("GATE", ""));
+    let mut peer = Peer::start_in(home, Over::Http, &["--config", "gate.yaml"]).await;
+    peer.initialize("2025-11-25").await;
+    let url = peer.url().unwrap();
+    assert_eq!(until_healthy(&url, true).await, "ok\n");
+    assert!(peer.call("peek", json!({})).await["result"]["isError"].is_null());
+
+    peer.home.write("it.json", &DECLARED.replace("GATE", ", \"requires_gat\": \"OPS\""));
+    let said = until_healthy(&url, false).await;
+    assert!(said.starts_with("ok\nmanifests: ") && said.contains("last good ones"), "{said}");
+    assert!(peer.call("peek", json!({})).await["result"]["isError"].is_null());
+    let Ran { code, stderr, .. } = peer.home.run(&["doctor", "--config", "gate.yaml"]);
+    assert_eq!(code, 3, "{stderr}");
+    assert!(stderr.contains("it.json") && stderr.contains("requires_gate"), "{stderr}");
+    assert!(stderr.contains("keeps the last good manifests"), "{stderr}");
+
+    peer.home.write("it.json", &DECLARED.replace("GATE", ", \"requires_gate\": \"OPS\""));
+    assert_eq!(until_healthy(&url, true).await, "ok\n");
+    let refused = peer.call("peek", json!({})).await;
+    assert!(refused.to_string().contains("APPROVAL_PENDING"), "{refused}");
 }
 
 #[test]

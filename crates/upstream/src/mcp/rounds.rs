@@ -39,6 +39,9 @@ pub(super) async fn settle(wire: &impl Wire, mut asking: Asking<'_>) -> Result<R
     Err(Fault::new(Code::UpstreamError, "the upstream asks again and again and does not answer"))
 }
 
+#[cfg(test)]
+mod tests;
+
 pub(super) async fn ask(errand: &Errand, question: &Value) -> Result<Value, Fault> {
     let method = question.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
     let params = question.get("params").and_then(Value::as_object).cloned().unwrap_or_default();

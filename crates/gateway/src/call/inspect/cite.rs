@@ -53,7 +53,7 @@ pub(super) fn resources(
 /// How sensitive the manifest says a resource is, and how long it may be.
 fn rule(gateway: &Gateway, tool: &Tool, uri: &str) -> (Class, Option<u64>) {
     let manifest = gateway.manifest(&tool.item.key.upstream);
-    let rules = manifest.into_iter().flat_map(|manifest| &manifest.resources);
+    let rules = manifest.iter().flat_map(|manifest| &manifest.resources);
     let mut fitting = rules.filter(|rule| glob::matches(&rule.uri_pattern, uri));
     fitting.next().map_or((Class::default(), None), |rule| (rule.class, rule.max_bytes))
 }

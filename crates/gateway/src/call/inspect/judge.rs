@@ -6,6 +6,23 @@ use model::{Answer, Code, Fault, Finding, Severity, Violation};
 
 use crate::settings::{OnViolation, Output, RequireStructured};
 
+/// An answer may be as long as its manifest says. A longer one is nobody's to cut: what is left out
+/// could be what matters.
+pub(super) fn bounded(tool: &Tool, answer: &Answer) -> Result<(), Fault> {
+    let declared =
+        tool.capability.as_ref().and_then(|capability| capability.limits.max_result_bytes);
+    let Some(most) = declared else { return Ok(()) };
+    let bytes = match &answer.written {
+        Some(written) => written.len(),
+        None => serde_json::to_vec(answer).map_err(Fault::internal)?.len(),
+    };
+    if bytes as u64 <= most {
+        return Ok(());
+    }
+    let message = format!("the answer has {bytes} bytes, and the manifest allows {most}");
+    Err(Fault::new(Code::OutputInvalid, message).at(&tool.shown_name))
+}
+
 /// What is wrong with the answer and let through nevertheless. A tool's own error answer promises
 /// nothing.
 pub(super) fn check(output: Output, tool: &Tool, answer: &Answer) -> Result<Vec<Finding>, Fault> {

@@ -2,11 +2,11 @@
 
 use model::fault::one_line;
 use model::{CallId, Caller, Clock, Decision, DecisionAction, DecisionId, Grant, Method};
-use policy::{Facts, Rules, cases, decide, may_list};
+use policy::{Facts, cases, decide, may_list};
 use serde_json::{Map, Value, json};
 
-use super::{ExplainArgs, Text, text};
-use crate::assemble::{self, governing};
+use super::{ExplainArgs, text};
+use crate::assemble;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
@@ -35,9 +35,8 @@ async fn of_record(context: &Context, config: &Config, id: &str) -> Result<(), C
 }
 
 async fn of_tool(context: &Context, config: &Config, args: &ExplainArgs) -> Result<(), CliError> {
-    let Text { name, text } = text(config, args.policy.as_deref())?;
-    let rules: Rules =
-        governing::read_rules(&name, &text).map_err(|why| CliError::new(Exit::Config, why))?;
+    let read = text(config, args.policy.as_deref())?.rules();
+    let rules = read.map_err(|why| CliError::new(Exit::Config, why))?;
     let caller = caller(args)?;
     let arguments: Value = serde_json::from_str(&args.arguments)
         .map_err(|error| CliError::usage(format!("the arguments are not JSON: {error}")))?;
