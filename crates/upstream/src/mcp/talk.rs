@@ -29,8 +29,8 @@ pub(crate) enum Heard {
 pub(crate) fn hear(message: FromServer, errand: Option<&Errand>, bell: Option<&Bell>) -> Heard {
     let listener = errand.and_then(|errand| errand.news.as_ref());
     match message {
-        FromServer::Progress { progress, total, message, .. } => {
-            tell(listener, News::Progress(Progress { progress, total, message }));
+        FromServer::Progress { progress, total, message, rest, .. } => {
+            tell(listener, News::Progress(Progress { progress, total, message, rest }));
         }
         FromServer::Log { level, params } => tell(listener, News::Log { level, params }),
         FromServer::Question { id, method, params } => {
