@@ -14,6 +14,7 @@ use upstream::Ring;
 use crate::browse::visible;
 use crate::doubt::Doubts;
 use crate::gateway::Gateway;
+use crate::tasks;
 
 /// Changes kept for a listener that is slow; one that falls further behind misses some.
 const CHANGES_KEPT: usize = 1_024;
@@ -46,9 +47,12 @@ pub(crate) struct Changes {
     rings: std::sync::Mutex<Vec<(UpstreamName, mpsc::Receiver<Ring>)>>,
     ringing: BTreeMap<UpstreamName, mpsc::Sender<Ring>>,
     doubts: Doubts,
-    /// Followed resources: the permit under which, and how many follow.
-    followed: tokio::sync::Mutex<BTreeMap<String, (Permit, usize)>>,
+    followed: std::sync::Mutex<BTreeMap<String, Arc<Following>>>,
 }
+
+/// One resource, while somebody follows it: the permit under which, and how many do. Its lock is
+/// held while the upstream is asked, so that an upstream which does not answer stops nobody else.
+type Following = tokio::sync::Mutex<Option<(Permit, usize)>>;
 
 impl Changes {
     pub(crate) fn new<'a>(
@@ -66,7 +70,7 @@ impl Changes {
             rings: std::sync::Mutex::new(rings),
             ringing,
             doubts,
-            followed: tokio::sync::Mutex::default(),
+            followed: std::sync::Mutex::default(),
         }
     }
 
@@ -80,6 +84,22 @@ impl Changes {
                 tracing::debug!("a change was not taken in: too many at once, or after the end");
             }
         })
+    }
+
+    fn following(&self, uri: &str) -> Arc<Following> {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(followed.entry(uri.to_owned()).or_default())
+    }
+
+    /// Forgets what nobody follows, unless somebody is about to.
+    fn let_go(&self, uri: &str, following: Arc<Following>) {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let unfollowed = following.try_lock().is_ok_and(|followed| followed.is_none());
+        drop(following);
+        // INVARIANT: whoever waits for the lock holds it as well, and took it from this map.
+        if unfollowed && followed.get(uri).is_some_and(|kept| Arc::strong_count(kept) == 1) {
+            followed.remove(uri);
+        }
     }
 
     pub(crate) fn take_rings(&self) -> Vec<(UpstreamName, mpsc::Receiver<Ring>)> {
@@ -101,27 +121,37 @@ impl Gateway {
 
     /// Follows a resource for one more listener, or for one less.
     pub async fn follow(&self, caller: &Caller, uri: &str, wanted: bool) -> Result<(), Fault> {
-        let mut followed = self.changes.followed.lock().await;
-        match (followed.get_mut(uri), wanted) {
-            (Some((_, count)), true) => {
-                self.read_permit(caller, uri)?;
-                *count += 1;
-            }
-            (Some((_, count)), false) if *count > 1 => *count -= 1,
-            (None, true) => {
-                let permit = self.read_permit(caller, uri)?;
+        let permit = if wanted { Some(self.read_permit(caller, uri)?) } else { None };
+        let following = self.changes.following(uri);
+        let mut followed = following.lock().await;
+        let told = self.follow_one(&mut followed, permit).await;
+        drop(followed);
+        self.changes.let_go(uri, following);
+        told
+    }
+
+    /// With a permit for one more, without one for one less.
+    async fn follow_one(
+        &self,
+        followed: &mut Option<(Permit, usize)>,
+        permit: Option<Permit>,
+    ) -> Result<(), Fault> {
+        match (followed.as_mut(), permit) {
+            (Some((_, count)), Some(_)) => *count += 1,
+            (Some((_, count)), None) if *count > 1 => *count -= 1,
+            (None, Some(permit)) => {
                 self.tells_of_changes(&permit.key().upstream)?;
                 self.upstreams.follow(&permit, true).await?;
-                followed.insert(uri.to_owned(), (permit, 1));
+                *followed = Some((permit, 1));
             }
-            (Some(_), false) => {
+            (Some(_), None) => {
                 // A gate that closes ends its conversations anyway.
-                let last = followed.remove(uri).filter(|_| !self.stopping().is_cancelled());
+                let last = followed.take().filter(|_| !self.stopping().is_cancelled());
                 if let Some((permit, _)) = last {
                     self.upstreams.follow(&permit, false).await?;
                 }
             }
-            (None, false) => {}
+            (None, None) => {}
         }
         Ok(())
     }
@@ -174,9 +204,17 @@ impl Gateway {
         found.is_some_and(|entry| entry.quarantined().is_none() && visible(self, caller, &entry))
     }
 
-    /// Whether a task is this caller's.
+    /// Whether a task is this caller's, as far as this gate has met it.
     pub fn owns_task(&self, caller: &Caller, id: &str) -> bool {
         self.tasks.home(id, caller).is_some()
+    }
+
+    /// The same for a task of an earlier run or of another gate.
+    pub async fn recalls_task(&self, caller: &Caller, id: &str) -> bool {
+        if let Err(fault) = tasks::look_up(self, caller, id).await {
+            tracing::warn!(%fault, "a task could not be looked up");
+        }
+        self.owns_task(caller, id)
     }
 
     fn read_permit(&self, caller: &Caller, uri: &str) -> Result<Permit, Fault> {

@@ -61,20 +61,25 @@ impl Tasks {
     }
 }
 
-/// Looks up a task of an earlier run or of another gate before somebody asks for its home.
+/// Looks up the task a request is about before somebody asks for its home.
 pub(crate) async fn recall(gateway: &Gateway, request: &CallRequest) -> Result<(), Fault> {
     let Method::Task(_) = request.method else { return Ok(()) };
-    if gateway.tasks.home(&request.name, &request.caller).is_some() {
+    look_up(gateway, &request.caller, &request.name).await
+}
+
+/// Takes in a task of an earlier run or of another gate.
+pub(crate) async fn look_up(gateway: &Gateway, caller: &Caller, id: &str) -> Result<(), Fault> {
+    if gateway.tasks.home(id, caller).is_some() {
         return Ok(());
     }
-    let owner = owner(&request.caller);
-    let Some((body, ended)) = gateway.store.task(&request.name, &owner).await? else {
+    let owner = owner(caller);
+    let Some((body, ended)) = gateway.store.task(id, &owner).await? else {
         return Ok(());
     };
     let home: Home =
         serde_json::from_str(&body).map_err(|error| Fault::internal(format!("task: {error}")))?;
     let ended = ended.as_deref().and_then(state);
-    gateway.tasks.keep((owner, request.name.clone()), Home { ended, ..home });
+    gateway.tasks.keep((owner, id.to_owned()), Home { ended, ..home });
     Ok(())
 }
 
