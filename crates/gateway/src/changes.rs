@@ -50,8 +50,7 @@ pub(crate) struct Changes {
     rings: std::sync::Mutex<Vec<(UpstreamName, mpsc::Receiver<Ring>)>>,
     ringing: BTreeMap<UpstreamName, mpsc::Sender<Ring>>,
     doubts: Doubts,
-    /// What is followed: the permit under which, and how many follow.
-    followed: tokio::sync::Mutex<BTreeMap<Followed, (Permit, usize)>>,
+    followed: std::sync::Mutex<BTreeMap<Followed, Arc<Following>>>,
 }
 
 /// What somebody wants to hear of. A resource is the same for all; a task is somebody's.
@@ -60,6 +59,10 @@ enum Followed {
     Resource(String),
     Task { account: String, id: String },
 }
+
+/// One of them, while somebody follows it: the permit under which, and how many do. Its lock is
+/// held while the upstream is asked, so that an upstream which does not answer stops nobody else.
+type Following = tokio::sync::Mutex<Option<(Permit, usize)>>;
 
 impl Changes {
     pub(crate) fn new<'a>(
@@ -77,7 +80,7 @@ impl Changes {
             rings: std::sync::Mutex::new(rings),
             ringing,
             doubts,
-            followed: tokio::sync::Mutex::default(),
+            followed: std::sync::Mutex::default(),
         }
     }
 
@@ -91,6 +94,22 @@ impl Changes {
                 tracing::debug!("a change was not taken in: too many at once, or after the end");
             }
         })
+    }
+
+    fn following(&self, it: &Followed) -> Arc<Following> {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(followed.entry(it.clone()).or_default())
+    }
+
+    /// Forgets what nobody follows, unless somebody is about to.
+    fn let_go(&self, it: &Followed, following: Arc<Following>) {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let unfollowed = following.try_lock().is_ok_and(|followed| followed.is_none());
+        drop(following);
+        // INVARIANT: whoever waits for the lock holds it as well, and took it from this map.
+        if unfollowed && followed.get(it).is_some_and(|kept| Arc::strong_count(kept) == 1) {
+            followed.remove(it);
+        }
     }
 
     pub(crate) fn take_rings(&self) -> Vec<(UpstreamName, mpsc::Receiver<Ring>)> {
@@ -123,34 +142,45 @@ impl Gateway {
     }
 
     async fn follow_it(&self, caller: &Caller, it: Followed, wanted: bool) -> Result<(), Fault> {
-        let permit = || match &it {
-            Followed::Resource(uri) => self.read_permit(caller, uri),
-            Followed::Task { id, .. } => self.task_permit(caller, id),
+        let permit = match &it {
+            _ if !wanted => None,
+            Followed::Resource(uri) => Some(self.read_permit(caller, uri)?),
+            Followed::Task { id, .. } => Some(self.task_permit(caller, id)?),
         };
         let owner = caller.principal.account();
-        let mut followed = self.changes.followed.lock().await;
-        match (followed.get_mut(&it), wanted) {
-            (Some((_, count)), true) => {
-                permit()?;
-                *count += 1;
-            }
-            (Some((_, count)), false) if *count > 1 => *count -= 1,
-            (None, true) => {
-                let permit = permit()?;
-                if matches!(it, Followed::Resource(_)) {
+        let following = self.changes.following(&it);
+        let mut followed = following.lock().await;
+        let told = self.follow_one(&mut followed, permit, &owner).await;
+        drop(followed);
+        self.changes.let_go(&it, following);
+        told
+    }
+
+    /// With a permit for one more, without one for one less.
+    async fn follow_one(
+        &self,
+        followed: &mut Option<(Permit, usize)>,
+        permit: Option<Permit>,
+        owner: &str,
+    ) -> Result<(), Fault> {
+        match (followed.as_mut(), permit) {
+            (Some((_, count)), Some(_)) => *count += 1,
+            (Some((_, count)), None) if *count > 1 => *count -= 1,
+            (None, Some(permit)) => {
+                if !matches!(permit.method(), Method::Task(_)) {
                     self.tells_of_changes(&permit.key().upstream)?;
                 }
-                self.upstreams.follow(&permit, &owner, true).await?;
-                followed.insert(it, (permit, 1));
+                self.upstreams.follow(&permit, owner, true).await?;
+                *followed = Some((permit, 1));
             }
-            (Some(_), false) => {
+            (Some(_), None) => {
                 // A gate that closes ends its conversations anyway.
-                let last = followed.remove(&it).filter(|_| !self.stopping().is_cancelled());
+                let last = followed.take().filter(|_| !self.stopping().is_cancelled());
                 if let Some((permit, _)) = last {
-                    self.upstreams.follow(&permit, &owner, false).await?;
+                    self.upstreams.follow(&permit, owner, false).await?;
                 }
             }
-            (None, false) => {}
+            (None, None) => {}
         }
         Ok(())
     }
@@ -203,7 +233,7 @@ impl Gateway {
         found.is_some_and(|entry| entry.quarantined().is_none() && visible(self, caller, &entry))
     }
 
-    /// Whether a task is this caller's.
+    /// Whether a task is this caller's, as far as this gate has met it.
     pub fn owns_task(&self, caller: &Caller, id: &str) -> bool {
         self.tasks.home(id, caller).is_some()
     }

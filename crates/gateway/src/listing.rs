@@ -7,7 +7,7 @@ use std::time::Duration;
 use catalog::menu::Mode;
 use catalog::{Catalogue, Entry, menu};
 use context::Cleared;
-use model::{Caller, Code, Fault, Generation, Listed, Timestamp};
+use model::{Caller, Code, Fault, Generation, Listed, Timestamp, canonical};
 use policy::Rules;
 use serde_json::{Map, Value, json};
 
@@ -21,11 +21,13 @@ pub const PAGE_ITEMS: usize = 2_000;
 const FRESH: Duration = Duration::from_secs(1);
 /// Lists kept prepared.
 const LISTS_MAX: usize = 256;
+/// Digits of a list's hash in its cursors.
+const CURSOR_WORD: usize = 16;
 
 /// One page of a list, each item one line of JSON.
 #[derive(Clone, Debug)]
 pub struct Page {
-    items: Arc<Cleared<Vec<String>>>,
+    lines: Arc<Lines>,
     from: usize,
     pub next_cursor: Option<String>,
     /// Some of it is what an upstream listed before; it has not answered since.
@@ -34,7 +36,7 @@ pub struct Page {
 
 impl Page {
     pub fn items(&self) -> impl Iterator<Item = &str> {
-        self.items.get().iter().skip(self.from).take(PAGE_ITEMS).map(String::as_str)
+        self.lines.items.get().iter().skip(self.from).take(PAGE_ITEMS).map(String::as_str)
     }
 }
 
@@ -49,25 +51,55 @@ struct List {
     generation: Generation,
     rules: Arc<Rules>,
     at: Timestamp,
-    items: Arc<Cleared<Vec<String>>>,
+    lines: Arc<Lines>,
+}
+
+/// A whole list, and the word by which its cursors know it again: on another gate, too, that shows
+/// the same.
+#[derive(Debug)]
+struct Lines {
+    items: Cleared<Vec<String>>,
+    /// Nothing where there is one page alone.
+    word: String,
+}
+
+impl Lines {
+    fn new(items: Cleared<Vec<String>>) -> Self {
+        let lines = items.get();
+        let paged = lines.len() > PAGE_ITEMS;
+        let hash = paged.then(|| canonical::hash_bytes(lines.join("\n").as_bytes()));
+        let word = hash.as_deref().and_then(|hash| hash.get(..CURSOR_WORD)).unwrap_or_default();
+        Self { word: word.to_owned(), items }
+    }
+
+    fn cursor(&self, from: usize) -> Option<String> {
+        (from < self.items.get().len()).then(|| format!("{}.{from:x}", self.word))
+    }
+
+    /// Where the page of a cursor begins.
+    fn offset(&self, cursor: &str) -> Result<usize, Fault> {
+        let is_word = |word: &str| {
+            word.len() == CURSOR_WORD && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        let read = cursor.split_once('.').filter(|(word, _)| is_word(word));
+        match read.and_then(|(word, from)| Some((word, usize::from_str_radix(from, 16).ok()?))) {
+            Some((word, from)) if word == self.word => Ok(from),
+            Some(_) => Err(bad_cursor("is of another list; list again from the start")),
+            None => Err(bad_cursor("is none of ours")),
+        }
+    }
 }
 
 /// How 2026-07-28 calls tasks.
 const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 impl Gateway {
-    /// One page of what this caller may see. Cursors hold for one generation of the catalogue.
+    /// One page of what this caller may see. A cursor holds for the list it is of.
     pub fn list(&self, caller: &Caller, what: Listed, cursor: Option<&str>) -> Result<Page, Fault> {
-        let catalogue = self.catalogue();
-        let from = match cursor {
-            None => 0,
-            Some(cursor) => offset(cursor, catalogue.generation())?,
-        };
-        let items = self.items(&catalogue, caller, what);
-        let end = from + PAGE_ITEMS;
-        let next_cursor =
-            (end < items.get().len()).then(|| format!("{:x}.{end:x}", catalogue.generation().0));
-        Ok(Page { items, from, next_cursor, stale: self.offers.is_stale() })
+        let lines = self.lines(&self.catalogue(), caller, what);
+        let from = cursor.map_or(Ok(0), |cursor| lines.offset(cursor))?;
+        let next_cursor = lines.cursor(from.saturating_add(PAGE_ITEMS));
+        Ok(Page { lines, from, next_cursor, stale: self.offers.is_stale() })
     }
 
     /// Everything `tools/list` shows this caller, as values.
@@ -133,12 +165,7 @@ impl Gateway {
         }
     }
 
-    fn items(
-        &self,
-        catalogue: &Catalogue,
-        caller: &Caller,
-        what: Listed,
-    ) -> Arc<Cleared<Vec<String>>> {
+    fn lines(&self, catalogue: &Catalogue, caller: &Caller, what: Listed) -> Arc<Lines> {
         let (now, generation, rules) = (self.clock.now(), catalogue.generation(), self.rules());
         let key = (what, Viewer::from(caller));
         let known = self.prepared.lists.read().unwrap_or_else(PoisonError::into_inner);
@@ -147,20 +174,20 @@ impl Gateway {
             .filter(|list| list.generation == generation && now.since(list.at) < FRESH)
             .filter(|list| Arc::ptr_eq(&list.rules, &rules));
         if let Some(list) = fresh {
-            return Arc::clone(&list.items);
+            return Arc::clone(&list.lines);
         }
         drop(known);
         let values = self.raw_items(catalogue, caller, what);
-        let items = Arc::new(context::lines(values, &self.settings.redactor));
+        let lines = Arc::new(Lines::new(context::lines(values, &self.settings.redactor)));
         // From when it was ready: a long list must not be stale before it is first used.
         let at = self.clock.now();
-        let list = List { generation, rules, at, items: Arc::clone(&items) };
+        let list = List { generation, rules, at, lines: Arc::clone(&lines) };
         let mut known = self.prepared.lists.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= LISTS_MAX {
             known.clear();
         }
         known.insert(key, list);
-        items
+        lines
     }
 
     fn raw_items(&self, catalogue: &Catalogue, caller: &Caller, what: Listed) -> Vec<Value> {
@@ -192,19 +219,6 @@ fn shown(entry: &Entry, what: Listed) -> Value {
     definition
 }
 
-fn offset(cursor: &str, generation: Generation) -> Result<usize, Fault> {
-    let parts = cursor.split_once('.');
-    let number = |text: &str| u64::from_str_radix(text, 16).ok();
-    let read = parts.and_then(|(made, from)| Some((number(made)?, number(from)?)));
-    match read {
-        Some((made, from)) if made == generation.0 => {
-            usize::try_from(from).map_err(|_too_large| bad_cursor("is out of range"))
-        }
-        Some(_) => Err(bad_cursor("is of an older list; list again from the start")),
-        None => Err(bad_cursor("is none of ours")),
-    }
-}
-
 fn bad_cursor(why: &str) -> Fault {
     Fault::new(Code::ArgsInvalid, format!("the cursor {why}"))
 }
@@ -234,18 +248,23 @@ mod tests {
         assert_eq!(Value::Object(all), wanted);
     }
 
+    /// Two gates that show the same take each other's cursors, and no others.
     #[test]
-    fn a_cursor_holds_for_one_generation() {
-        let check = |cursor: &str, wanted: Result<usize, &str>| {
-            let got = offset(cursor, Generation(10));
-            match wanted {
-                Ok(from) => assert_eq!(got.unwrap(), from),
-                Err(why) => assert!(got.unwrap_err().message.contains(why), "{cursor}"),
-            }
+    fn a_cursor_holds_for_the_list_it_is_of() {
+        let list = |name: &str| {
+            let items = (0..=PAGE_ITEMS).map(|number| json!(format!("{name}{number}"))).collect();
+            Lines::new(context::lines(items, &context::Redactor::default()))
         };
-        check("a.7d0", Ok(2_000));
-        check("9.7d0", Err("older list"));
-        check("", Err("none of ours"));
-        check("a.-1", Err("none of ours"));
+        let (own, same, other) = (list("a"), list("a"), list("b"));
+        let cursor = own.cursor(PAGE_ITEMS).unwrap();
+        assert_eq!(own.cursor(PAGE_ITEMS + 1), None);
+        assert_eq!(same.offset(&cursor).unwrap(), PAGE_ITEMS);
+        let check = |lines: &Lines, cursor: &str, why: &str| {
+            assert!(lines.offset(cursor).unwrap_err().message.contains(why), "{cursor}");
+        };
+        check(&other, &cursor, "another list");
+        check(&own, "", "none of ours");
+        check(&own, "a.7d0", "none of ours");
+        check(&own, &cursor.replace('.', ".-"), "none of ours");
     }
 }

@@ -118,11 +118,12 @@ fn clean(heard: upstream::News, redactor: &Redactor) -> News {
 }
 
 fn progress_fields(progress: upstream::Progress) -> Map<String, Value> {
-    let upstream::Progress { progress, total, message } = progress;
+    let upstream::Progress { progress, total, message, rest } = progress;
     let mut fields = Map::new();
     fields.insert("progress".to_owned(), number(progress));
     fields.extend(total.map(|total| ("total".to_owned(), number(total))));
     fields.extend(message.map(|message| ("message".to_owned(), message.into())));
+    fields.extend(rest);
     fields
 }
 

@@ -1,12 +1,13 @@
 //! Sessions of clients that begin with `initialize`, kept so that any replica knows them.
 //!
-//! The id is random and leaves the gate once; what is kept is its hash.
+//! The id is random and leaves the gate once; what is kept, here and of calls, is its hash.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use model::limits::{
-    SESSION_HELD, SESSION_IDLE, SESSION_TOLD, SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX,
+    INTRODUCTION_BYTES_MAX, SESSION_HELD, SESSION_IDLE, SESSION_TOLD, SESSIONS_MAX,
+    SESSIONS_PER_PRINCIPAL_MAX,
 };
 use model::{Caller, Code, Fault, SessionId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,24 @@ pub struct Introduction {
     pub info: Option<Value>,
 }
 
+/// Refuses what a client says of itself if it is too long to be kept.
+pub fn fits(capabilities: &Map<String, Value>, info: Option<&Value>) -> Result<(), Fault> {
+    let written = serde_json::to_vec(&(capabilities, info)).map_or(usize::MAX, |text| text.len());
+    if written <= INTRODUCTION_BYTES_MAX {
+        return Ok(());
+    }
+    let most = INTRODUCTION_BYTES_MAX / 1024;
+    let message = format!("`capabilities` and `clientInfo` may have at most {most} KiB together");
+    Err(Fault::new(Code::ArgsInvalid, message))
+}
+
+/// The name under which a session is kept and recorded. Nobody can go on with a session by it.
+pub fn kept_as(id: &str) -> SessionId {
+    SessionId::from_string(canonical::hash_bytes(id.as_bytes()))
+}
+
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<HashMap<String, Session>>);
+pub(crate) struct Kept(Mutex<HashMap<SessionId, Session>>);
 
 #[derive(Debug)]
 struct Session {
@@ -42,80 +59,89 @@ impl Gateway {
         caller: &Caller,
         introduction: &Introduction,
     ) -> Result<SessionId, Fault> {
+        fits(&introduction.capabilities, introduction.info.as_ref())?;
         let id = self.remember(caller, introduction)?;
         let body = serde_json::to_string(introduction)
             .map_err(|error| Fault::internal(format!("session: {error}")))?;
-        let session_id = SessionId::from_string(hash(id.as_str()));
+        let session_id = kept_as(id.as_str());
         let row = SessionRow { session_id, principal: owner(caller), body };
         Box::pin(self.store.keep_session(row, SESSION_IDLE)).await?;
         Ok(id)
     }
 
     fn remember(&self, caller: &Caller, introduction: &Introduction) -> Result<SessionId, Fault> {
-        let now = self.clock.now();
+        let (owner, now) = (owner(caller), self.clock.now());
         let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let owner = owner(caller);
-        let full = |kept: &HashMap<String, Session>| {
-            let mine = kept.values().filter(|session| session.owner == owner).count();
-            kept.len() >= SESSIONS_MAX || mine >= SESSIONS_PER_PRINCIPAL_MAX
-        };
-        if full(&kept) {
-            kept.retain(|_, session| now.since(session.last_used) < SESSION_HELD);
-        }
-        if full(&kept) {
+        if !has_room(&mut kept, &owner, now) {
             return Err(Fault::new(Code::RateLimited, "too many sessions are open; close some"));
         }
         let id = SessionId::random();
         let introduction = introduction.clone();
         let session = Session { owner, introduction, last_used: now, stored: now };
-        kept.insert(hash(id.as_str()), session);
+        kept.insert(kept_as(id.as_str()), session);
         Ok(id)
     }
 
-    /// The session with this id, if it is the caller's and has not ended.
+    /// The session with this id, if it is the caller's and has not ended, here or at another gate.
+    ///
+    /// The store is asked each time: whoever serves many requests takes the answer for granted for
+    /// a while.
     pub async fn find_session(
         &self,
         id: &str,
         caller: &Caller,
     ) -> Result<Option<Introduction>, Fault> {
-        match self.known_session(id, caller) {
-            Some((known, false)) => Ok(Some(known)),
-            Some((known, true)) => {
-                let touched = Box::pin(self.store.touch_session(&hash(id), &owner(caller))).await;
-                if let Err(fault) = touched {
-                    tracing::warn!(%fault, "a session in use may not outlive this process");
-                }
+        let (id, owner) = (kept_as(id), owner(caller));
+        let Some((known, untold)) = self.known_session(&id, &owner) else {
+            return Box::pin(self.stored_session(id, owner)).await;
+        };
+        let alive = if untold {
+            Box::pin(self.store.touch_session(id.as_str(), &owner)).await
+        } else {
+            let found = Box::pin(self.store.session(id.as_str(), &owner, SESSION_IDLE)).await;
+            found.map(|body| body.is_some())
+        };
+        match alive {
+            Ok(true) => Ok(Some(known)),
+            Ok(false) => {
+                self.forget_session(&id);
+                Ok(None)
+            }
+            Err(fault) => {
+                tracing::warn!(%fault, "a session in use may not outlive this process");
                 Ok(Some(known))
             }
-            None => Box::pin(self.stored_session(id, caller)).await,
         }
     }
 
-    /// A session of an earlier run or of another gate.
+    /// A session of an earlier run or of another gate. Where memory has no room for it, the store is
+    /// asked again next time.
     async fn stored_session(
         &self,
-        id: &str,
-        caller: &Caller,
+        id: SessionId,
+        owner: String,
     ) -> Result<Option<Introduction>, Fault> {
-        let (owner, now) = (owner(caller), self.clock.now());
-        let found = self.store.session(&hash(id), &owner, SESSION_IDLE).await?;
+        let now = self.clock.now();
+        let found = self.store.session(id.as_str(), &owner, SESSION_IDLE).await?;
         let Some(body) = found else { return Ok(None) };
         let introduction: Introduction = serde_json::from_str(&body)
             .map_err(|error| Fault::internal(format!("session: {error}")))?;
-        let known = introduction.clone();
-        // Told to the store at the next use: it may have been seen last an hour ago.
-        let stored = Timestamp::from_millis(0);
-        let session = Session { owner, introduction, last_used: now, stored };
-        self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner).insert(hash(id), session);
-        Ok(Some(known))
+        let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if has_room(&mut kept, &owner, now) {
+            let introduction = introduction.clone();
+            // Told to the store at the next use: it may have been seen last an hour ago.
+            let stored = Timestamp::from_millis(0);
+            kept.insert(id, Session { owner, introduction, last_used: now, stored });
+        }
+        Ok(Some(introduction))
     }
 
-    /// A session that this gate holds, and whether the store should hear of it again.
-    fn known_session(&self, id: &str, caller: &Caller) -> Option<(Introduction, bool)> {
+    /// A session that this gate holds, and whether the store should hear that it is in use.
+    fn known_session(&self, id: &SessionId, owner: &str) -> Option<(Introduction, bool)> {
         let now = self.clock.now();
         let mut kept = self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let session = kept.get_mut(&hash(id)).filter(|session| {
-            session.owner == owner(caller) && now.since(session.last_used) < SESSION_HELD
+        let session = kept.get_mut(id).filter(|session| {
+            session.owner == owner && now.since(session.last_used) < SESSION_HELD
         })?;
         session.last_used = now;
         let untold = now.since(session.stored) >= SESSION_TOLD;
@@ -129,17 +155,28 @@ impl Gateway {
     pub async fn end_session(&self, id: &str, caller: &Caller) -> Result<bool, Fault> {
         let mine = self.find_session(id, caller).await?.is_some();
         if mine {
-            self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash(id));
-        }
-        if mine {
-            Box::pin(self.store.end_session(&hash(id), &owner(caller))).await?;
+            let id = kept_as(id);
+            self.forget_session(&id);
+            Box::pin(self.store.end_session(id.as_str(), &owner(caller))).await?;
         }
         Ok(mine)
     }
+
+    fn forget_session(&self, id: &SessionId) {
+        self.sessions.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
 }
 
-fn hash(id: &str) -> String {
-    canonical::hash_bytes(id.as_bytes())
+/// Whether one more of this owner's finds room, once those that nobody uses have made some.
+fn has_room(kept: &mut HashMap<SessionId, Session>, owner: &str, now: Timestamp) -> bool {
+    let full = |kept: &HashMap<SessionId, Session>| {
+        let mine = kept.values().filter(|session| session.owner == owner).count();
+        kept.len() >= SESSIONS_MAX || mine >= SESSIONS_PER_PRINCIPAL_MAX
+    };
+    if full(kept) {
+        kept.retain(|_, session| now.since(session.last_used) < SESSION_HELD);
+    }
+    !full(kept)
 }
 
 fn owner(caller: &Caller) -> String {

@@ -61,15 +61,13 @@ impl Tasks {
     }
 }
 
-/// Looks up a task of an earlier run or of another gate before somebody asks for its home.
+/// Looks up the task a request is about before somebody asks for its home.
 pub(crate) async fn recall(gateway: &Gateway, request: &CallRequest) -> Result<(), Fault> {
-    match request.method {
-        Method::Task(_) => meet(gateway, &request.caller, &request.name).await,
-        _ => Ok(()),
-    }
+    let Method::Task(_) = request.method else { return Ok(()) };
+    meet(gateway, &request.caller, &request.name).await
 }
 
-/// The same for a task by its name.
+/// Takes in a task of an earlier run or of another gate.
 pub(crate) async fn meet(gateway: &Gateway, caller: &Caller, id: &str) -> Result<(), Fault> {
     if gateway.tasks.home(id, caller).is_some() {
         return Ok(());

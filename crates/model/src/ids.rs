@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::canonical;
 use crate::clock::Timestamp;
 
 /// Declares a string newtype; with a prefix, also a maker of fresh ids that sort by time.
@@ -97,9 +98,12 @@ id!(
 );
 
 impl SessionId {
-    /// A fresh session id: 122 random bits, nothing else, so that it tells a reader nothing.
+    /// A fresh session id: 128 random bits, nothing else, so that it tells a reader nothing.
     pub fn random() -> Self {
-        Self(uuid::Uuid::new_v4().simple().to_string())
+        let [mut bytes, more] = [(); 2].map(|()| uuid::Uuid::new_v4().into_bytes());
+        // Two bytes of a UUID say in part what kind it is.
+        [bytes[6], bytes[8]] = [more[0], more[1]];
+        Self(canonical::hex(&bytes))
     }
 }
 

@@ -74,6 +74,8 @@ pub const NEWS_QUEUED: usize = 64;
 /// Sessions in memory over all principals and for each.
 pub const SESSIONS_MAX: usize = 10_000;
 pub const SESSIONS_PER_PRINCIPAL_MAX: usize = 2_000;
+/// What a client says of itself when it introduces itself: capabilities and name.
+pub const INTRODUCTION_BYTES_MAX: usize = 16 * 1024;
 /// A session nobody used for this long leaves memory; the store still knows it.
 pub const SESSION_HELD: Duration = Duration::from_mins(5);
 /// A session nobody used for this long has ended.
@@ -84,6 +86,8 @@ pub const SESSION_TOLD: Duration = Duration::from_mins(5);
 pub const SESSION_CHECK: Duration = Duration::from_secs(30);
 /// Requests of one session at a time.
 pub const REQUESTS_PER_SESSION_MAX: usize = 256;
+/// Resources that one client follows, and tasks it listens for.
+pub const FOLLOWED_PER_CLIENT_MAX: usize = 256;
 /// Streams of changes held open, over all principals and for each.
 pub const STREAMS_MAX: usize = 20_000;
 pub const STREAMS_PER_PRINCIPAL_MAX: usize = 12_000;

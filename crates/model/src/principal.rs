@@ -94,6 +94,8 @@ pub struct Caller {
     /// Who has the principal act for them, where somebody has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acts_for: Option<Principal>,
+    /// The hash of a session's id: what is kept of a call must not let its reader go on with the
+    /// session.
     pub session: Option<SessionId>,
     /// What the client calls itself. A claim: shown and recorded, never decided on.
     pub client: Option<String>,

@@ -97,14 +97,24 @@ pub type Written = Option<String>;
 pub fn read(bytes: &[u8]) -> Result<Vec<Result<Message, Refusal>>, Refusal> {
     let read = strict::read(bytes)
         .map_err(|error| Refusal::new(None, PARSE_ERROR, format!("unreadable JSON: {error}")))?;
-    let written = if read.odd_numbers { spelling(bytes) } else { None };
+    let odd = read.odd_numbers;
     match read.value {
         Value::Array(items) if items.is_empty() => {
             Err(Refusal::new(None, INVALID_REQUEST, "an empty batch asks for nothing"))
         }
-        Value::Array(items) => Ok(items.into_iter().map(|item| read_one(item, None)).collect()),
-        single => Ok(vec![read_one(single, written)]),
+        Value::Array(items) => {
+            let written = if odd { spellings(bytes) } else { Vec::new() };
+            let written = written.into_iter().chain(std::iter::repeat(None));
+            Ok(items.into_iter().zip(written).map(|(item, text)| read_one(item, text)).collect())
+        }
+        single => Ok(vec![read_one(single, if odd { spelling(bytes) } else { None })]),
     }
+}
+
+/// The same for each message of a batch.
+fn spellings(bytes: &[u8]) -> Vec<Written> {
+    let items: Vec<&RawValue> = serde_json::from_slice(bytes).unwrap_or_default();
+    items.into_iter().map(|item| spelling(item.get().as_bytes())).collect()
 }
 
 /// What `params` or `result` of a single message looks like, letter by letter.
@@ -188,6 +198,18 @@ mod tests {
         };
         assert_eq!(refusal.error.code, code, "{text}");
         assert!(refusal.error.message.contains(wanted), "{text}: {}", refusal.error.message);
+    }
+
+    #[test]
+    fn each_message_of_a_batch_keeps_its_spelling() {
+        let text = r#"[{"jsonrpc":"2.0","id":1,"method":"x","params":{"n":1e2}},
+            {"jsonrpc":"2.0","id":2,"method":"y"}]"#;
+        let written = |message: Result<Message, Refusal>| match message.unwrap() {
+            Message::Request { written, .. } => written,
+            other => panic!("{other:?}"),
+        };
+        let read: Vec<Written> = read(text.as_bytes()).unwrap().into_iter().map(written).collect();
+        assert_eq!(read, [Some(r#"{"n":1e2}"#.to_owned()), None]);
     }
 
     #[test]

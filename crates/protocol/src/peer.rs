@@ -27,7 +27,8 @@ pub fn request(id: i64, method: &str, params: &impl Serialize) -> Vec<u8> {
 /// client in question does not take is declined in its name.
 pub fn initialize(id: i64, revision: Revision) -> Vec<u8> {
     let mut capabilities = Map::new();
-    capabilities.insert("roots".into(), json!({"listChanged": true}));
+    // That a client's roots changed is not told: a server that hears it could not say whose.
+    capabilities.insert("roots".into(), json!({}));
     if revision >= Revision::V2025_11_25 {
         // What a client's own model is given, its client says no to where it must.
         capabilities.insert("sampling".into(), json!({"context": {}, "tools": {}}));
@@ -98,6 +99,8 @@ pub enum FromServer {
         progress: f64,
         total: Option<f64>,
         message: Option<String>,
+        /// Whatever else it says, such as `_meta`.
+        rest: Map<String, Value>,
     },
     /// `notifications/message`: how severe, and all of it.
     Log {
@@ -186,7 +189,7 @@ fn interpret(message: Message) -> FromServer {
 
 fn news(method: &str, params: Map<String, Value>) -> FromServer {
     match method {
-        "notifications/progress" => progress(&params).unwrap_or(FromServer::Other),
+        "notifications/progress" => progress(params).unwrap_or(FromServer::Other),
         "notifications/message" => {
             let level = params.get("level").and_then(Value::as_str).and_then(LogLevel::read);
             level.map_or(FromServer::Other, |level| FromServer::Log { level, params })
@@ -207,12 +210,15 @@ fn news(method: &str, params: Map<String, Value>) -> FromServer {
     }
 }
 
-fn progress(params: &Map<String, Value>) -> Option<FromServer> {
+fn progress(mut params: Map<String, Value>) -> Option<FromServer> {
+    let mut take = |key: &str| params.shift_remove(key);
+    let message = |value: Value| if let Value::String(text) = value { Some(text) } else { None };
     Some(FromServer::Progress {
-        id: params.get("progressToken")?.as_i64()?,
-        progress: params.get("progress")?.as_f64()?,
-        total: params.get("total").and_then(Value::as_f64),
-        message: params.get("message").and_then(Value::as_str).map(str::to_owned),
+        id: take("progressToken")?.as_i64()?,
+        progress: take("progress")?.as_f64()?,
+        total: take("total").and_then(|total| total.as_f64()),
+        message: take("message").and_then(message),
+        rest: params,
     })
 }
 
@@ -239,8 +245,14 @@ mod tests {
             },
         );
         check(
-            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1}}"#,
-            FromServer::Progress { id: 3, progress: 1.0, total: None, message: None },
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":3,"progress":1,"_meta":{"v/x":7}}}"#,
+            FromServer::Progress {
+                id: 3,
+                progress: 1.0,
+                total: None,
+                message: None,
+                rest: Map::from_iter([("_meta".to_owned(), json!({"v/x": 7}))]),
+            },
         );
         check(
             r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,

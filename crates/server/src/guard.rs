@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use http::header::{HOST, ORIGIN};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 
 /// The names this gate answers to.
 #[derive(Clone, Debug)]
@@ -39,20 +39,29 @@ impl Guard {
 
     /// The status and words of a refusal, if there is reason for one.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
-        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let host = only(headers, &HOST).unwrap_or_default();
         if !self.hosts.contains(&host.to_ascii_lowercase()) {
             return Err((
                 StatusCode::MISDIRECTED_REQUEST,
                 "this gate does not answer to that host name",
             ));
         }
-        let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-        let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+        if !headers.contains_key(ORIGIN) {
+            return Ok(());
+        }
+        let origin = only(headers, &ORIGIN).unwrap_or_default().to_ascii_lowercase();
         if !self.origins.contains(&origin) {
             return Err((StatusCode::FORBIDDEN, "requests from that origin are not taken"));
         }
         Ok(())
     }
+}
+
+/// What a header says. One that comes twice says nothing: others may go by the other one.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    if values.next().is_some() { None } else { value.to_str().ok() }
 }
 
 #[cfg(test)]

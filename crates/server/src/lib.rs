@@ -11,6 +11,7 @@ pub mod memory;
 pub mod parked;
 pub mod reply;
 pub mod sessions;
+pub mod streams;
 
 pub use guard::Guard;
 pub use mcp::Mcp;

@@ -1,5 +1,6 @@
 //! Step 4 of the road: one match that says which surface and which method of the gateway.
 
+mod batch;
 pub(crate) mod body;
 pub mod http;
 mod listen;
@@ -21,8 +22,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::parked::Parked;
-use crate::reply::{self, Said};
+use crate::reply::{self, Said, UnknownTool};
 use crate::sessions::Visit;
+use crate::streams::Streams;
 
 /// The MCP surface of one gate, whatever the transport.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct Mcp {
     pub server: Arc<ServerInfo>,
     /// Calls that wait for a client to come back.
     pub parked: Arc<Parked>,
+    pub streams: Streams,
+    pub unknown_tool: UnknownTool,
 }
 
 /// Where news of a call goes before its answer.
@@ -120,13 +124,18 @@ impl Mcp {
 
     async fn follow(&self, id: &Id, visit: &Visit, uri: &str, wanted: bool) -> Said {
         visit.memory.follow_through(&self.gateway, &visit.caller);
-        if visit.memory.follow(uri, wanted)
-            && let Err(fault) = self.gateway.follow(&visit.caller, uri, wanted).await
-        {
-            visit.memory.follow(uri, !wanted);
-            return reply::error(id, visit.revision, &fault);
+        let noted = match visit.memory.follow(uri, wanted) {
+            Ok(true) => {
+                let followed = self.gateway.follow(&visit.caller, uri, wanted).await;
+                followed.inspect_err(|_| visit.memory.take_back(uri, wanted))
+            }
+            Ok(false) => Ok(()),
+            Err(fault) => Err(fault),
+        };
+        match noted {
+            Ok(()) => encode::done(id, visit.revision, &self.server).into(),
+            Err(fault) => reply::error(id, visit.revision, &fault),
         }
-        encode::done(id, visit.revision, &self.server).into()
     }
 
     async fn use_tool(

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use gateway::Gateway;
 use model::fault::WireError;
-use model::{Caller, LogLevel};
+use model::{Caller, Code, Fault, LogLevel};
 use protocol::{Id, RpcError};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
@@ -107,9 +107,26 @@ impl Memory {
     }
 
     /// Notes that a resource is followed, or no longer; whether that is news.
-    pub fn follow(&self, uri: &str, wanted: bool) -> bool {
+    pub fn follow(&self, uri: &str, wanted: bool) -> Result<bool, Fault> {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        if wanted { followed.insert(uri.to_owned()) } else { followed.remove(uri) }
+        if !wanted {
+            return Ok(followed.remove(uri));
+        }
+        if followed.len() >= limits::FOLLOWED_PER_CLIENT_MAX && !followed.contains(uri) {
+            let message = "too many resources are followed; let some go";
+            return Err(Fault::new(Code::RateLimited, message));
+        }
+        Ok(followed.insert(uri.to_owned()))
+    }
+
+    /// What was noted has not come about.
+    pub fn take_back(&self, uri: &str, wanted: bool) {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if wanted {
+            followed.remove(uri)
+        } else {
+            followed.insert(uri.to_owned())
+        };
     }
 
     /// What is followed is let go there when this is forgotten.
@@ -210,6 +227,20 @@ mod tests {
         let (after, answer_after) = oneshot::channel();
         memory.ask(after);
         assert!(answer_before.await.is_err() && answer_after.await.is_err());
+    }
+
+    #[test]
+    fn what_was_not_granted_is_not_followed() {
+        let memory = Memory::default();
+        assert_eq!(memory.follow("a:b", true), Ok(true));
+        assert_eq!(memory.follow("a:b", true), Ok(false));
+        memory.take_back("a:b", true);
+        assert_eq!(memory.follow("a:b", false), Ok(false));
+        for number in 0..limits::FOLLOWED_PER_CLIENT_MAX {
+            assert_eq!(memory.follow(&format!("a:{number}"), true), Ok(true));
+        }
+        assert_eq!(memory.follow("a:b", true).unwrap_err().code, Code::RateLimited);
+        assert_eq!(memory.follow("a:0", true), Ok(false));
     }
 
     #[test]

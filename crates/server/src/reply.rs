@@ -23,15 +23,27 @@ impl From<Vec<u8>> for Said {
     }
 }
 
+/// How a client hears that a name in `tools/call` is no tool's (resolution C9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownTool {
+    /// As the protocol has it: a JSON-RPC error.
+    #[default]
+    Error,
+    /// As an answer with `isError`, for clients that show their model nothing else.
+    IsError,
+}
+
+/// What was asked for, as far as the form of its reply depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Form<'a> {
+    pub method: &'a Method,
+    pub via: Via,
+    pub unknown_tool: UnknownTool,
+}
+
 /// The reply to a call, made or refused.
-pub fn call(
-    id: &Id,
-    revision: Revision,
-    server: &ServerInfo,
-    done: &Done,
-    method: &Method,
-    via: Via,
-) -> Said {
+pub fn call(id: &Id, revision: Revision, server: &ServerInfo, done: &Done, form: Form<'_>) -> Said {
+    let Form { method, via, unknown_tool } = form;
     if let (Some(refused), Via::Name) = (&done.refused, via) {
         let said = refused.get();
         let code = translate(said.code, revision, method);
@@ -39,6 +51,9 @@ pub fn call(
         return rpc_error(id, &error);
     }
     match &done.fault {
+        Some(fault) if fault.code == Code::ToolNotFound && unknown_tool == UnknownTool::IsError => {
+            encode::answer(id, revision, server, done.cleared.get(), method).into()
+        }
         Some(fault) if !method.is_tool_call() || in_protocol_channel(fault.code) => {
             error(id, revision, fault)
         }

@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gateway::{Gateway, Introduction};
+use gateway::Gateway;
+use gateway::sessions::{Introduction, fits, kept_as};
 use model::{Caller, Client, Code, Fault, LogLevel, SessionId, Timestamp};
 use protocol::decode::Meta;
 use protocol::{Id, Revision};
@@ -38,10 +39,12 @@ impl Visit {
     }
 
     /// Takes in an `initialize`: what follows is spoken in the revision it ends up with.
-    pub fn introduce(&mut self, asked: &str, client: Client) {
+    pub fn introduce(&mut self, asked: &str, client: Client) -> Result<(), Fault> {
+        fits(&client.capabilities, client.info.as_ref())?;
         self.revision = Revision::negotiate(asked);
         self.caller.client = client.info.as_ref().and_then(protocol::decode::label);
         self.client = Arc::new(client);
+        Ok(())
     }
 
     /// The visit of one request, which may name its own revision and client.
@@ -115,7 +118,7 @@ impl Drop for Underway {
     }
 }
 
-/// The sessions of clients that begin with `initialize`, and the streams they hold open.
+/// The sessions of clients that begin with `initialize`.
 ///
 /// What must outlive this process is in the store, under a hash of the id; what only this process
 /// can know, such as requests under way, is here.
@@ -123,19 +126,19 @@ impl Drop for Underway {
 pub struct Sessions {
     gateway: Arc<Gateway>,
     here: Mutex<HashMap<String, Here>>,
-    streams: Arc<Mutex<HashMap<String, usize>>>,
 }
 
 /// What this process holds of a session.
 #[derive(Debug)]
 struct Here {
     visit: Visit,
-    last_used: Timestamp,
+    /// When the store was last asked.
+    checked: Timestamp,
 }
 
 impl Sessions {
     pub fn new(gateway: Arc<Gateway>) -> Self {
-        Self { gateway, here: Mutex::default(), streams: Arc::default() }
+        Self { gateway, here: Mutex::default() }
     }
 
     /// Remembers a client that has introduced itself.
@@ -148,8 +151,8 @@ impl Sessions {
         };
         let id = self.gateway.begin_session(&visit.caller, &introduction).await?;
         let mut visit = visit.clone();
-        visit.caller.session = Some(id.clone());
-        self.keep(&id, visit);
+        visit.caller.session = Some(kept_as(id.as_str()));
+        self.keep(id.as_str(), visit);
         Ok(id)
     }
 
@@ -159,20 +162,23 @@ impl Sessions {
             return Some(visit);
         }
         let found = self.gateway.find_session(id, caller).await;
-        let introduction = found.unwrap_or_else(|fault| {
+        let found = found.unwrap_or_else(|fault| {
             tracing::error!(%fault, "a session could not be looked up");
             None
-        })?;
+        });
+        let Some(introduction) = found else {
+            self.forget(id, caller);
+            return None;
+        };
         let mut visit = Visit::new(caller.clone(), introduction.revision.parse().ok()?);
         visit.caller.client = introduction.client;
-        visit.caller.session = Some(SessionId::from_string(id));
+        visit.caller.session = Some(kept_as(id));
         visit.client = Arc::new(Client {
             capabilities: introduction.capabilities,
             info: introduction.info,
             ..Client::default()
         });
-        self.keep(&SessionId::from_string(id), visit.clone());
-        Some(visit)
+        Some(self.keep(id, visit))
     }
 
     /// Forgets a session; whether there was one for this principal.
@@ -181,75 +187,57 @@ impl Sessions {
             tracing::error!(%fault, "a session could not be ended");
             false
         });
+        self.forget(id, caller);
+        ended
+    }
+
+    /// Another's session stays.
+    fn forget(&self, id: &str, caller: &Caller) {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if here.get(id).is_some_and(|known| known.visit.caller.principal == caller.principal) {
             here.remove(id);
         }
-        ended
-    }
-
-    /// A place among the open streams, given back when dropped.
-    pub fn stream(&self, caller: &Caller) -> Result<StreamPlace, Fault> {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        let who = caller.principal.account();
-        let all: usize = streams.values().sum();
-        let mine = streams.entry(who.clone()).or_default();
-        if *mine >= limits::STREAMS_PER_PRINCIPAL_MAX || all >= limits::STREAMS_MAX {
-            return Err(Fault::new(Code::RateLimited, "too many streams are open; close some"));
-        }
-        *mine += 1;
-        drop(streams);
-        Ok(StreamPlace { who, streams: Arc::clone(&self.streams) })
     }
 
     /// The caller is taken from the request, not from memory: grants may have changed since.
     fn find_here(&self, id: &str, caller: &Caller) -> Option<Visit> {
         let now = self.gateway.clock().now();
-        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = here.get_mut(id)?;
-        let idle = now.since(known.last_used);
-        if idle >= limits::SESSION_CHECK || known.visit.caller.principal != caller.principal {
+        let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = here.get(id)?;
+        let unchecked = now.since(known.checked);
+        if unchecked >= limits::SESSION_CHECK || known.visit.caller.principal != caller.principal {
             return None;
         }
-        let visit = Visit {
-            caller: Caller {
-                session: known.visit.caller.session.clone(),
-                client: known.visit.caller.client.clone(),
-                ..caller.clone()
-            },
-            ..known.visit.clone()
-        };
-        Some(visit)
+        Some(known.visit_of(caller))
     }
 
-    /// A session found again keeps the requests and questions this process knows of.
-    fn keep(&self, id: &SessionId, visit: Visit) {
+    /// A session found again keeps the requests and questions this process knows of. Where there are
+    /// too many, the one longest out of use makes room.
+    fn keep(&self, id: &str, visit: Visit) -> Visit {
         let now = self.gateway.clock().now();
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        if here.len() >= limits::SESSIONS_MAX {
-            here.retain(|_, known| now.since(known.last_used) < limits::SESSION_HELD);
+        if let Some(known) = here.get_mut(id) {
+            known.checked = now;
+            return known.visit_of(&visit.caller);
         }
-        let known = here.entry(id.to_string()).or_insert_with(|| Here { visit, last_used: now });
-        known.last_used = now;
+        if here.len() >= limits::SESSIONS_MAX {
+            here.retain(|_, known| now.since(known.checked) < limits::SESSION_HELD);
+        }
+        if here.len() >= limits::SESSIONS_MAX {
+            let oldest = here.iter().min_by_key(|(_, known)| known.checked);
+            let oldest = oldest.map(|(id, _)| id.clone());
+            oldest.map(|id| here.remove(&id));
+        }
+        here.insert(id.to_owned(), Here { visit: visit.clone(), checked: now });
+        visit
     }
 }
 
-/// One open stream; dropping it makes room for another.
-#[derive(Debug)]
-pub struct StreamPlace {
-    who: String,
-    streams: Arc<Mutex<HashMap<String, usize>>>,
-}
-
-impl Drop for StreamPlace {
-    fn drop(&mut self) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mine) = streams.get_mut(&self.who) {
-            *mine -= 1;
-            if *mine == 0 {
-                streams.remove(&self.who);
-            }
-        }
+impl Here {
+    fn visit_of(&self, caller: &Caller) -> Visit {
+        let Caller { session, client, .. } = &self.visit.caller;
+        let caller = Caller { session: session.clone(), client: client.clone(), ..caller.clone() };
+        Visit { caller, ..self.visit.clone() }
     }
 }
 

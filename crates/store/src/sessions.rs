@@ -44,8 +44,8 @@ impl Store {
         .map_err(broken)
     }
 
-    /// Notes that a session is in use, so that others take it for alive.
-    pub async fn touch_session(&self, id: &str, principal: &str) -> Result<(), Fault> {
+    /// Notes that a session is in use, so that others take it for alive; false if it has ended.
+    pub async fn touch_session(&self, id: &str, principal: &str) -> Result<bool, Fault> {
         self.write(Seen { id: id.to_owned(), principal: principal.to_owned() }).await
     }
 
@@ -89,18 +89,19 @@ struct Seen {
 }
 
 impl Write for Seen {
-    type Done = ();
+    type Done = bool;
     const UNWRITTEN: &'static str = "the session could not be kept alive";
     const REFUSES_FIRST: bool = true;
 
-    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
-        sqlx::query("UPDATE sessions SET seen_at = $1 WHERE session_id = $2 AND principal = $3")
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<bool, WriteError> {
+        let query = "UPDATE sessions SET seen_at = $1 WHERE session_id = $2 AND principal = $3";
+        let seen = sqlx::query(query)
             .bind(now.as_millis())
             .bind(&self.id)
             .bind(&self.principal)
             .execute(connection)
             .await?;
-        Ok(())
+        Ok(seen.rows_affected() > 0)
     }
 }
 

@@ -36,7 +36,7 @@ pub use choices::{
     Drift, Duplicates, LogLevel, Mode, Naming, OutputSchema, Profile, Reads, RequireStructured,
     Sanitise, StartupMode,
 };
-pub use choices::{Transport, Unset};
+pub use choices::{Transport, UnknownTool, Unset};
 pub use overrides::Overrides;
 pub use problem::{ConfigError, Problem};
 pub use sections::{
@@ -44,7 +44,7 @@ pub use sections::{
     Results, Search, Startup, Telemetry, Token,
 };
 pub use sections::{Hook, Hooks};
-pub use shown::{Browse, Exposure};
+pub use shown::{Browse, Compat, Exposure};
 pub use substitute::Env;
 pub use text::{ConfigPath, Hidden, Text};
 pub use tree::{CATALOG_UPSTREAM, Config, HTTP_PORT_DEFAULT, SSE_PORT_DEFAULT};

@@ -19,6 +19,8 @@ pub struct Progress {
     pub progress: f64,
     pub total: Option<f64>,
     pub message: Option<String>,
+    /// Whatever else the upstream says with it.
+    pub rest: Map<String, Value>,
 }
 
 /// What an upstream says before its answer. Not yet cleaned.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{Mcp, Outlet};
+use crate::limits;
 use crate::reply::Said;
 use crate::sessions::Visit;
 
@@ -58,39 +59,55 @@ impl Mcp {
         encode::result(id, visit.revision, &self.server, result).into()
     }
 
-    /// Up to 2025-11-25: the frame that tells this client of a change, if it is its concern.
-    pub(super) fn unasked(&self, visit: &Visit, change: &Change) -> Option<Vec<u8>> {
-        if let Change::Visited { account, elicitation_id } = change {
-            return visited(visit, account, elicitation_id);
+    /// Up to 2025-11-25: the frames that tell this client of what was heard, as far as it is its
+    /// concern; none when nothing will be heard any more.
+    pub(super) fn unasked(
+        &self,
+        visit: &Visit,
+        heard: Result<Change, RecvError>,
+    ) -> Option<Vec<Vec<u8>>> {
+        match heard {
+            Ok(Change::Visited { account, elicitation_id }) => {
+                Some(visited(visit, &account, &elicitation_id).into_iter().collect())
+            }
+            Ok(change) => {
+                let honoured = self.promised(visit, task_of(&change));
+                Some(frame(visit.revision, &change, &honoured, &Value::Null).into_iter().collect())
+            }
+            // Whoever missed changes is told that everything may have changed.
+            Err(RecvError::Lagged(_)) => {
+                Some(all_lists(visit.revision, &self.promised(visit, None), &Value::Null))
+            }
+            Err(RecvError::Closed) => None,
         }
+    }
+
+    /// What a client may count on hearing of, and the task in question if it is its own.
+    fn promised(&self, visit: &Visit, task: Option<&str>) -> Interest {
         let promised = visit.memory.promised();
         let capabilities = promised.unwrap_or_else(|| self.gateway.capabilities(false));
-        let honoured = Interest {
+        let mine = task.filter(|id| self.gateway.owns_task(&visit.caller, id));
+        Interest {
             tools: declares(&capabilities, "tools"),
             prompts: declares(&capabilities, "prompts"),
             resources: declares(&capabilities, "resources"),
             uris: visit.memory.followed(),
-            task_ids: task_of(change)
-                .filter(|id| self.gateway.owns_task(&visit.caller, id))
-                .map(str::to_owned)
-                .into_iter()
-                .collect(),
-        };
-        frame(visit.revision, change, &honoured, &Value::Null)
+            task_ids: mine.map(str::to_owned).into_iter().collect(),
+        }
     }
 
     async fn honour(&self, visit: &Visit, wanted: Interest) -> Interest {
         let capabilities = self.gateway.capabilities(true);
         let mut uris = Vec::new();
-        for uri in wanted.uris {
+        for uri in first_of(wanted.uris) {
             match self.gateway.follow(&visit.caller, &uri, true).await {
                 Ok(()) => uris.push(uri),
                 Err(fault) => tracing::debug!(%fault, "a resource cannot be followed"),
             }
         }
         let mut task_ids = Vec::new();
-        for id in wanted.task_ids {
-            match self.gateway.follow_task(&visit.caller, &id, true).await {
+        for id in first_of(wanted.task_ids) {
+            match Box::pin(self.gateway.follow_task(&visit.caller, &id, true)).await {
                 Ok(()) => task_ids.push(id),
                 Err(fault) => tracing::debug!(%fault, "a task cannot be followed"),
             }
@@ -110,6 +127,11 @@ impl Mcp {
             tracing::debug!(%fault, "an upstream was not told that nobody follows any more");
         }
     }
+}
+
+/// As many as one client may listen for; the rest is not among what is acknowledged.
+fn first_of(wanted: Vec<String>) -> impl Iterator<Item = String> {
+    wanted.into_iter().take(limits::FOLLOWED_PER_CLIENT_MAX)
 }
 
 /// Only the client whose person was sent there hears that they have been there.

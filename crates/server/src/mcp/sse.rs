@@ -13,15 +13,18 @@ use gateway::Change;
 use http::{HeaderMap, StatusCode};
 use model::{Client, SessionId};
 use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, sse};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::batch::is_batch;
 use super::http::{Shared, event_stream, refuse};
 use super::{Frames, Mcp, Outlet, body};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::reply;
 use crate::sessions::Visit;
+use crate::streams::StreamPlace;
 
 /// The open streams, by the id their clients send messages under.
 #[derive(Debug, Default)]
@@ -40,6 +43,10 @@ pub(super) fn open(shared: &Shared, headers: &HeaderMap) -> Response {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),
     };
+    let place = match shared.mcp.streams.take(&caller) {
+        Ok(place) => place,
+        Err(fault) => return refuse(&fault),
+    };
     let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
     let id = SessionId::random();
     let visit = Visit::new(caller, Revision::V2024_11_05);
@@ -54,6 +61,7 @@ pub(super) fn open(shared: &Shared, headers: &HeaderMap) -> Response {
         news,
         stop: shared.stop.clone(),
         closing: Closing { id, mailboxes: Arc::clone(&shared.mailboxes) },
+        _place: place,
     };
     let events = unfold(state, async |mut state| {
         let event = state.next().await?;
@@ -68,6 +76,9 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),
     };
+    if let Err(refusal) = body::is_json(&parts.headers) {
+        return refusal;
+    }
     let id = parts.uri.query().and_then(session_id).unwrap_or_default();
     let mailbox =
         shared.mailboxes.find(id).filter(|open| open.visit.caller.principal == caller.principal);
@@ -78,15 +89,32 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
         Ok(bytes) => bytes,
         Err(refusal) => return refusal,
     };
-    match decode::client(&bytes) {
-        Err(refusal) => (StatusCode::BAD_REQUEST, reply::refusal(&refusal)).into_response(),
-        Ok(messages) => {
+    let read = decode::client(&bytes).and_then(|messages| {
+        is_batch(mailbox.visit.revision, &bytes, &messages).map(|batched| (messages, batched))
+    });
+    match read {
+        Err(refusal) => {
+            return (StatusCode::BAD_REQUEST, reply::refusal(&refusal)).into_response();
+        }
+        Ok((messages, true)) => batch(&shared, mailbox, messages),
+        Ok((messages, false)) => {
             for message in messages {
                 take(&shared, id, &mailbox, message).await;
             }
-            (StatusCode::ACCEPTED, "Accepted").into_response()
         }
     }
+    (StatusCode::ACCEPTED, "Accepted").into_response()
+}
+
+/// Answered in a task of its own, as a request is.
+fn batch(shared: &Shared, mailbox: Mailbox, messages: Vec<Result<Incoming, Refusal>>) {
+    let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
+    shared.calls.spawn(async move {
+        let Mailbox { visit, frames } = mailbox;
+        if let Some(answers) = mcp.batch(&visit, messages, &stop, &frames).await {
+            deliver(&frames, answers).await;
+        }
+    });
 }
 
 async fn take(shared: &Shared, id: &str, mailbox: &Mailbox, message: Result<Incoming, Refusal>) {
@@ -103,7 +131,11 @@ async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Asked) {
     let Mailbox { mut visit, frames } = mailbox.clone();
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let (capabilities, info) = (capabilities.clone(), info.clone());
-        visit.introduce(asked_version, Client { capabilities, info, ..Client::default() });
+        let client = Client { capabilities, info, ..Client::default() };
+        if let Err(fault) = visit.introduce(asked_version, client) {
+            let said = reply::error(&request.id, visit.revision, &fault);
+            return deliver(&frames, said.bytes).await;
+        }
         shared.mailboxes.introduce(id, &visit);
     }
     let visit = visit.of(&request.meta);
@@ -182,6 +214,7 @@ struct Open {
     news: mpsc::Receiver<Vec<u8>>,
     stop: CancellationToken,
     closing: Closing,
+    _place: StreamPlace,
 }
 
 impl Open {
@@ -195,10 +228,13 @@ impl Open {
                 biased;
                 frame = self.news.recv() => frame,
                 () = self.stop.cancelled() => self.last_words().await,
-                Ok(change) = self.changes.recv() => match self.tell(&change) {
-                    Some(frame) => Some(frame),
-                    None => continue,
-                },
+                change = self.changes.recv() => {
+                    let told = self.tell(change)?;
+                    if told.is_empty() {
+                        continue;
+                    }
+                    return Some(told.iter().flat_map(|frame| sse::write("message", frame)).collect());
+                }
                 () = tokio::time::sleep(limits::KEEP_ALIVE) => {
                     return Some(sse::KEEP_ALIVE.to_vec());
                 }
@@ -207,9 +243,9 @@ impl Open {
         }
     }
 
-    fn tell(&self, change: &Change) -> Option<Vec<u8>> {
+    fn tell(&self, heard: Result<Change, RecvError>) -> Option<Vec<Vec<u8>>> {
         let mailbox = self.closing.mailboxes.find(self.closing.id.as_str())?;
-        self.mcp.unasked(&mailbox.visit, change)
+        self.mcp.unasked(&mailbox.visit, heard)
     }
 
     /// At the stop nothing new is taken, but what running calls still say is delivered. Each holds a

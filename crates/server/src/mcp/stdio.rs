@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::Client;
+use model::{Client, Fault};
 use protocol::frame::{Line, Lines};
 use protocol::{Ask, Incoming, Refusal, Request, Revision, decode, jsonrpc};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use super::batch::is_batch;
 use super::{Frames, Mcp, Outlet};
 use crate::limits;
 use crate::reply;
@@ -77,17 +78,22 @@ impl Pipe {
     }
 
     async fn line(&mut self, line: Line) {
-        let messages = match line {
-            Line::Complete(bytes) => decode::client(&bytes),
-            Line::TooLong => Err(Refusal::new(
-                None,
-                jsonrpc::INVALID_REQUEST,
-                format!("a message may have at most {} bytes", limits::BODY_BYTES_MAX),
-            )),
+        let bytes = match line {
+            Line::Complete(bytes) => bytes,
+            Line::TooLong => {
+                let message =
+                    format!("a message may have at most {} bytes", limits::BODY_BYTES_MAX);
+                let refusal = Refusal::new(None, jsonrpc::INVALID_REQUEST, message);
+                return self.send(reply::refusal(&refusal)).await;
+            }
         };
-        match messages {
+        let read = decode::client(&bytes).and_then(|messages| {
+            is_batch(self.visit.revision, &bytes, &messages).map(|batched| (messages, batched))
+        });
+        match read {
             Err(refusal) => self.send(reply::refusal(&refusal)).await,
-            Ok(messages) => {
+            Ok((messages, true)) => self.batch(messages),
+            Ok((messages, false)) => {
                 for message in messages {
                     match message {
                         Err(refusal) => self.send(reply::refusal(&refusal)).await,
@@ -96,6 +102,19 @@ impl Pipe {
                 }
             }
         }
+    }
+
+    /// Answered in a task of its own, as a request is.
+    fn batch(&self, messages: Vec<Result<Incoming, Refusal>>) {
+        let (mcp, visit, stop) = (Arc::clone(&self.mcp), self.visit.clone(), self.stop.clone());
+        let frames = self.frames.clone();
+        self.calls.spawn(async move {
+            if let Some(answers) = mcp.batch(&visit, messages, &stop, &frames).await
+                && frames.send(answers).await.is_err()
+            {
+                tracing::debug!("the answers of a batch found no client");
+            }
+        });
     }
 
     async fn message(&mut self, message: Incoming) {
@@ -112,10 +131,12 @@ impl Pipe {
 
     async fn request(&mut self, request: Request) {
         let visit = self.visit_of(&request);
-        let underway = match visit.running.enter(&request.id) {
-            Ok(underway) => underway,
+        let begun = visit.and_then(|visit| Ok((visit.running.enter(&request.id)?, visit)));
+        let (underway, visit) = match begun {
+            Ok(begun) => begun,
             Err(fault) => {
-                return self.send(reply::error(&request.id, visit.revision, &fault).bytes).await;
+                let said = reply::error(&request.id, self.visit.revision, &fault);
+                return self.send(said.bytes).await;
             }
         };
         let mcp = Arc::clone(&self.mcp);
@@ -136,14 +157,15 @@ impl Pipe {
     }
 
     /// Who asks, in which revision. An `initialize` settles it for what follows.
-    fn visit_of(&mut self, request: &Request) -> Visit {
+    fn visit_of(&mut self, request: &Request) -> Result<Visit, Fault> {
         if let (Ask::Initialize { asked_version, capabilities, info }, None) =
             (&request.ask, request.meta.revision)
         {
             let (capabilities, info) = (capabilities.clone(), info.clone());
-            self.visit.introduce(asked_version, Client { capabilities, info, ..Client::default() });
+            let client = Client { capabilities, info, ..Client::default() };
+            self.visit.introduce(asked_version, client)?;
         }
-        self.visit.of(&request.meta)
+        Ok(self.visit.of(&request.meta))
     }
 
     /// From now on the client hears of changes unasked.
@@ -151,11 +173,11 @@ impl Pipe {
         let (mcp, visit, frames) = (Arc::clone(&self.mcp), self.visit.clone(), self.frames.clone());
         let mut changes = mcp.gateway.changes();
         let telling = async move {
-            while let Ok(change) = changes.recv().await {
-                if let Some(frame) = mcp.unasked(&visit, &change)
-                    && frames.send(frame).await.is_err()
-                {
-                    return;
+            while let Some(told) = mcp.unasked(&visit, changes.recv().await) {
+                for frame in told {
+                    if frames.send(frame).await.is_err() {
+                        return;
+                    }
                 }
             }
         };

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Mcp, Outlet, not_here};
 use crate::limits;
 use crate::parked::{Resumed, UnderWay};
-use crate::reply::{self, Said};
+use crate::reply::{self, Form, Said};
 use crate::sessions::Visit;
 
 impl Mcp {
@@ -67,7 +67,8 @@ impl Mcp {
         match done {
             Ok(done) => {
                 note_visits(visit, &done);
-                reply::call(id, visit.revision, &self.server, &done, &method, via)
+                let form = Form { method: &method, via, unknown_tool: self.unknown_tool };
+                reply::call(id, visit.revision, &self.server, &done, form)
             }
             Err(fault) => reply::error(id, visit.revision, &fault),
         }

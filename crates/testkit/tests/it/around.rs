@@ -1,7 +1,7 @@
 //! No way around: every method, by every name, in every mode, over every transport, under policies
 //! that permit nothing. The upstream has then seen nothing but the question what it offers.
 
-mod line;
+pub(crate) mod line;
 mod requests;
 mod watched;
 

@@ -61,7 +61,9 @@ async fn a_timeout_drops_the_call_and_only_a_read_may_be_repeated() {
 
 #[tokio::test]
 async fn news_of_a_call_reach_the_one_who_listens() {
-    let step = |progress: f64| Progress { progress, total: Some(2.0), message: None };
+    let rest = json!({"_meta": {"vendor/step": 7}}).as_object().cloned().unwrap();
+    let step =
+        |progress: f64| Progress { progress, total: Some(2.0), message: None, rest: rest.clone() };
     let script = Script::Report(vec![step(1.0), step(2.0)], Answer::text("done"));
     let recorder = Recorder::one("work", script);
     let world = TestGateway::new().upstream("desk", recorder).start().await;
@@ -69,7 +71,8 @@ async fn news_of_a_call_reach_the_one_who_listens() {
     let watch = Watch { news: Some(news), progress: true, ..Watch::default() };
     let done = world.spawn(World::request("work", json!({})), watch).await.unwrap();
     assert_eq!(code(&done), None);
-    let fields = |progress: u32| json!({"progress": progress, "total": 2});
+    let fields =
+        |progress: u32| json!({"progress": progress, "total": 2, "_meta": {"vendor/step": 7}});
     assert_eq!(progress(heard.recv().await), fields(1));
     assert_eq!(progress(heard.recv().await), fields(2));
     assert!(heard.recv().await.is_none());

@@ -13,20 +13,26 @@ mod approvals;
 mod around;
 mod artifacts;
 mod asking;
+mod batches;
 mod bombs;
 mod budgets;
 mod cancel;
+mod catalogues;
+mod channels;
 mod critics;
 mod crowds;
+mod door;
 mod envelope;
 mod faults;
 mod finding;
 mod following;
 mod generations;
 mod governing;
+mod heads;
 mod hidden;
 mod idempotency;
 mod limits;
+mod listening;
 mod matrix;
 mod mcp_servers;
 mod misbehaviour;
@@ -39,6 +45,7 @@ mod replay;
 mod replicas;
 mod resources;
 mod road;
+mod sessions;
 mod shutdown;
 mod size;
 mod streamable;
@@ -64,6 +71,8 @@ fn surface(gateway: &Arc<gateway::Gateway>, doorkeeper: auth::Doorkeeper) -> ser
         gateway: Arc::clone(gateway),
         doorkeeper: Arc::new(doorkeeper),
         parked: Arc::default(),
+        streams: server::streams::Streams::default(),
+        unknown_tool: server::reply::UnknownTool::default(),
         server: Arc::new(server::ServerInfo {
             name: "gate".to_owned(),
             version: "1".to_owned(),

@@ -318,6 +318,13 @@ async fn a_task_begun_at_one_gate_is_known_at_another_to_its_owner_alone() {
     };
     assert_eq!(code(&send(&gates[0], "ann", Method::CallTool, "dig").await), None);
     let get = Method::Task(TaskVerb::Get);
+    // Whoever listens for a task asks the same.
+    for (who, theirs) in [("eve", false), ("ann", true)] {
+        let caller = model::Caller::new(Principal::user(who));
+        assert!(!gates[1].owns_task(&caller, "t1"), "not met here yet");
+        let followed = Box::pin(gates[1].follow_task(&caller, "t1", true)).await;
+        assert_eq!(followed.is_ok(), theirs, "{who}: {followed:?}");
+    }
     let foreign = send(&gates[1], "eve", get.clone(), "t1").await;
     assert_eq!(code(&foreign), Some(Code::TaskNotFound));
     assert_eq!(code(&send(&gates[1], "ann", get, "t1").await), None);

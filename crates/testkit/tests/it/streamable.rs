@@ -27,7 +27,7 @@ struct Gate {
 }
 
 async fn gate() -> Gate {
-    let step = Progress { progress: 1.0, total: None, message: None };
+    let step = Progress { progress: 1.0, total: None, message: None, rest: serde_json::Map::new() };
     let report = Script::Report(vec![step], Answer::text("done"));
     let recorder = Recorder::new()
         .tool(tool("peek", json!({})), Script::Echo)

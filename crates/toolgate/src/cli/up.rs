@@ -16,7 +16,7 @@ use super::error::CliError;
 use super::exit::Exit;
 use super::stop;
 use crate::assemble::{self, Gate};
-use crate::config::{Config, LogLevel, Transport};
+use crate::config::{Config, LogLevel, Transport, UnknownTool};
 
 pub(super) fn run(context: &Context, args: UpArgs) -> Result<(), CliError> {
     let insecure = args.insecure_no_auth;
@@ -64,6 +64,11 @@ pub(super) fn mcp(config: &Config, gate: &Gate) -> Mcp {
         gateway: Arc::clone(&gate.gateway),
         doorkeeper: Arc::new(gate.doorkeeper.clone()),
         parked: Arc::default(),
+        streams: server::streams::Streams::default(),
+        unknown_tool: match config.compat.unknown_tool {
+            UnknownTool::Error => server::reply::UnknownTool::Error,
+            UnknownTool::IsError => server::reply::UnknownTool::IsError,
+        },
         server: Arc::new(ServerInfo {
             name: config.name.as_str().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

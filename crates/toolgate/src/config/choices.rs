@@ -71,6 +71,17 @@ pub enum Duplicates {
     Error,
 }
 
+/// How a client hears that it called a tool that does not exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownTool {
+    /// By a JSON-RPC error, as the protocol has it.
+    #[default]
+    Error,
+    /// By an answer with `isError`, for clients that show their model nothing else.
+    IsError,
+}
+
 /// What an unset variable in the file means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::choices::UnknownTool;
+
 /// How tools are shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -40,4 +42,12 @@ impl Default for Browse {
     fn default() -> Self {
         Self { max_cards: 50, cache_stable: false }
     }
+}
+
+/// Where clients expect something else than the protocol says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compat {
+    /// How a client hears that it called a tool that does not exist.
+    pub unknown_tool: UnknownTool,
 }

@@ -14,7 +14,7 @@ use super::sections::{
     Approvals, Artifacts, Auth, Egress, EnvSettings, Hooks, HttpSettings, Limits, Records, Results,
     Search, Startup, Telemetry,
 };
-use super::shown::{Browse, Exposure};
+use super::shown::{Browse, Compat, Exposure};
 use super::text::{ConfigPath, Hidden, Text};
 use super::upstream::{Entry, Target, Upstream};
 
@@ -71,6 +71,8 @@ pub struct Config {
     pub exposure: Exposure,
     /// What browsing answers.
     pub browse: Browse,
+    /// Where clients expect something else than the protocol says.
+    pub compat: Compat,
     /// What of a result reaches the model.
     pub results: Results,
     /// How tools are found.
@@ -129,6 +131,7 @@ impl Default for Config {
             limits: Limits::default(),
             exposure: Exposure::default(),
             browse: Browse::default(),
+            compat: Compat::default(),
             results: Results::default(),
             search: Search::default(),
             artifacts: Artifacts::default(),

@@ -50,9 +50,30 @@ async fn cursor_is_understood() {
     check(include_str!("handshakes/cursor.json")).await;
 }
 
+/// CW-103, CW-104, CW-105, CW-106: the manual's table says what was recorded.
+fn has_its_row(recording: &Recording) {
+    let manual = include_str!("../../../../docs/clients.md");
+    let begins = format!("| {} | ", recording.client);
+    let row = manual.lines().find(|line| line.starts_with(&begins));
+    let row = row.unwrap_or_else(|| panic!("`{}` has no row", recording.client));
+    let hello = &recording.messages[0]["params"];
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let (name, version) =
+        (word(&hello["clientInfo"]["name"]), word(&hello["clientInfo"]["version"]));
+    let transports = recording
+        .over
+        .iter()
+        .map(|over| if over == "stdio" { over.clone() } else { over.to_uppercase() });
+    let said = [format!("`{name}` {version}"), word(&hello["protocolVersion"])];
+    for part in said.into_iter().chain(transports) {
+        assert!(row.contains(&part), "`{part}` in {row}");
+    }
+}
+
 async fn check(file: &str) {
     let recordings: Vec<Recording> = serde_json::from_str(file).unwrap();
     for recording in recordings {
+        has_its_row(&recording);
         assert!(!recording.seen.is_empty() && !recording.over.is_empty(), "{}", recording.client);
         for over in &recording.over {
             let over = match over.as_str() {

@@ -122,8 +122,8 @@ async fn garbage_over_http_gets_a_status_and_an_error() {
     assert_eq!(web::read(sent).await.body, "ok\n");
 }
 
-/// Standard output carries the protocol and nothing else, however talkative the gate, its upstreams
-/// and its client are; what is logged goes to standard error.
+/// CO-158 (the wire): standard output carries the protocol and nothing else, however talkative the
+/// gate, its upstreams and its client are; what is logged goes to standard error.
 #[tokio::test]
 async fn every_byte_on_standard_output_is_json_rpc() {
     let home = Home::new();

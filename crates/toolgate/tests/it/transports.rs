@@ -102,6 +102,27 @@ async fn an_unknown_tool_is_a_protocol_error(over: Over) {
     assert_eq!(records.as_array().unwrap().len(), 2, "both left a record");
 }
 
+/// C9: clients that show their model nothing but answers can be given one.
+#[tokio::test]
+async fn the_operator_says_how_an_unknown_tool_is_answered() {
+    let check = async |compat: &str, is_error: bool| {
+        let home = Home::new();
+        let yaml = format!("mode: native\nupstreams: {{demo: {{type: demo}}}}\n{compat}");
+        home.write("gate.yaml", &yaml);
+        let mut peer = Peer::start_in(home, Over::Stdio, &["--config", "gate.yaml"]).await;
+        peer.initialize(NEWEST_LEGACY).await;
+        let answer = peer.call("no_such_tool", json!({})).await;
+        let place = if is_error { "/result/structuredContent/error" } else { "/error/data/error" };
+        assert_eq!(answer.pointer(place), Some(&json!("TOOL_NOT_FOUND")), "{compat}: {answer}");
+        assert_eq!(answer["result"]["isError"] == true, is_error, "{answer}");
+        let unknown = peer.ask("vendor/magic", json!({})).await;
+        assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    };
+    check("", false).await;
+    check("compat: {unknown_tool: error}\n", false).await;
+    check("compat: {unknown_tool: is_error}\n", true).await;
+}
+
 /// CO-201: a missing field and a value outside its enum.
 async fn wrong_arguments_never_reach_the_tool(over: Over) {
     let mut peer = Peer::start(over, &["--mode", "native"]).await;

@@ -96,6 +96,7 @@ pub(super) async fn work_through(args: &BuildAnnual, errand: &Errand) {
             progress: f64::from(step),
             total: Some(f64::from(total)),
             message: Some(format!("step {step} of {total}: {phase}")),
+            rest: serde_json::Map::new(),
         });
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicU64;
 
-use protocol::Revision;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

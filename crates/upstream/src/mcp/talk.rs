@@ -51,8 +51,8 @@ pub(crate) fn hear(
 ) -> Heard {
     let listener = errand.and_then(|errand| errand.news.as_ref());
     match message {
-        FromServer::Progress { progress, total, message, .. } => {
-            tell(listener, News::Progress(Progress { progress, total, message }));
+        FromServer::Progress { progress, total, message, rest, .. } => {
+            tell(listener, News::Progress(Progress { progress, total, message, rest }));
         }
         FromServer::Log { level, params } => tell(listener, News::Log { level, params }),
         FromServer::Question { id, method, params } => {

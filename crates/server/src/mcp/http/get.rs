@@ -12,14 +12,14 @@ use http::header::ACCEPT;
 use http::{HeaderMap, StatusCode};
 use protocol::sse;
 use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 use super::{SESSION, Shared, event_stream, only_post, post, refuse};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::mcp::Mcp;
-use crate::sessions::{StreamPlace, Visit};
+use crate::sessions::Visit;
+use crate::streams::StreamPlace;
 
 /// Without a session there is nobody to tell anything: 2026-07-28 clients listen with a request.
 pub(super) async fn get(shared: Arc<Shared>, headers: &HeaderMap) -> Response {
@@ -37,7 +37,7 @@ pub(super) async fn get(shared: Arc<Shared>, headers: &HeaderMap) -> Response {
     let Some(visit) = shared.sessions.find(id, &caller).await else {
         return post::unknown_session();
     };
-    let place = match shared.sessions.stream(&caller) {
+    let place = match shared.mcp.streams.take(&caller) {
         Ok(place) => place,
         Err(fault) => return refuse(&fault),
     };
@@ -75,16 +75,14 @@ impl Open {
                 change = self.changes.recv() => change,
                 () = tokio::time::sleep(limits::KEEP_ALIVE) => return Some(sse::KEEP_ALIVE.to_vec()),
             };
-            let change = match change {
-                Ok(change) => change,
-                Err(RecvError::Lagged(_)) => Change::List(model::Listed::Tools),
-                Err(RecvError::Closed) => return None,
-            };
             if !self.visit.memory.is_newest(self.number) {
                 continue;
             }
-            if let Some(frame) = self.mcp.unasked(&self.visit, &change) {
-                return Some(sse::write("message", &frame));
+            let frames = self.mcp.unasked(&self.visit, change)?;
+            if !frames.is_empty() {
+                return Some(
+                    frames.iter().flat_map(|frame| sse::write("message", frame)).collect(),
+                );
             }
         }
     }

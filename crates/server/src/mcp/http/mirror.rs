@@ -35,6 +35,9 @@ pub(super) fn check(
             _ => Ok(()),
         };
     };
+    if let Some(name) = [VERSION, METHOD, NAME].into_iter().find(|name| twice(given, name)) {
+        return Err(mismatch(format!("`{name}` must come once")));
+    }
     if said != Some(revision.as_str()) {
         return Err(mismatch(format!("`MCP-Protocol-Version` must be `{revision}`")));
     }
@@ -75,6 +78,9 @@ pub(super) fn rather_mismatch(given: &HeaderMap, refusal: Refusal) -> Refusal {
 /// The arguments a tool wants repeated, each in its header.
 fn params(given: &HeaderMap, schema: &Value, arguments: &Value) -> Result<(), String> {
     for mirrored in headers::mirrored(schema).unwrap_or_default() {
+        if twice(given, &mirrored.header) {
+            return Err(format!("`{}` must come once", mirrored.header));
+        }
         let said = header(given, &mirrored.header);
         let value = mirrored.path.iter().try_fold(arguments, |value, key| value.get(key));
         let is_number = value.is_some_and(Value::is_number);
@@ -92,6 +98,11 @@ fn params(given: &HeaderMap, schema: &Value, arguments: &Value) -> Result<(), St
 
 fn is_modern_only(ask: &Ask) -> bool {
     matches!(ask, Ask::Discover | Ask::Listen(_))
+}
+
+/// Whoever routes by a header that comes twice may go by the other one.
+fn twice(given: &HeaderMap, name: &str) -> bool {
+    given.get_all(name).iter().nth(1).is_some()
 }
 
 fn header<'a>(given: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -8,7 +8,7 @@ use axum_core::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use model::{Caller, Client, Fault};
-use protocol::{Ask, Id, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
+use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -17,8 +17,9 @@ use super::stream::{Stream, stream};
 use super::{SESSION, Shared, VERSION, mirror, refuse};
 use crate::authenticate::authenticate;
 use crate::limits;
+use crate::mcp::batch::is_batch;
 use crate::mcp::{Outlet, body};
-use crate::reply;
+use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -31,9 +32,8 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),
     };
-    if !is_json(&headers) {
-        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send `Content-Type: application/json`\n")
-            .into_response();
+    if let Err(refusal) = body::is_json(&headers) {
+        return refusal;
     }
     let bytes = match body::read(body).await {
         Ok(bytes) => bytes,
@@ -61,18 +61,16 @@ async fn take(
         take_trace(headers, request);
         mirror::check(&shared.mcp.gateway, &caller, headers, request)?;
         if request.meta.revision.is_some() {
-            return modern(shared, caller, messages).await;
+            return Ok(modern(shared, caller, messages).await);
         }
     }
     let Some(visit) = visit(shared, headers, caller).await? else { return Ok(unknown_session()) };
-    // A batch of one is answered as a batch where there are any; elsewhere it is taken for its message.
-    let batched = bytes.trim_ascii_start().first() == Some(&b'[') && visit.revision.has_batches();
-    if batched || messages.len() > 1 {
-        return Box::pin(batch(shared, &visit, messages)).await;
+    if is_batch(visit.revision, bytes, &messages)? {
+        return Ok(Box::pin(batch(shared, visit, messages)).await);
     }
     let Some(message) = messages.pop() else { return Ok(accepted()) };
     match message? {
-        Incoming::Request(request) => single(shared, visit, *request).await,
+        Incoming::Request(request) => Ok(single(shared, visit, *request).await),
         Incoming::Cancelled { id } => {
             visit.running.cancel(&id);
             Ok(accepted())
@@ -110,8 +108,8 @@ async fn modern(
     shared: &Shared,
     caller: Caller,
     mut messages: Vec<Result<Incoming, Refusal>>,
-) -> Result<Response, Refusal> {
-    let Some(Ok(Incoming::Request(request))) = messages.pop() else { return Ok(accepted()) };
+) -> Response {
+    let Some(Ok(Incoming::Request(request))) = messages.pop() else { return accepted() };
     let visit = Visit::new(caller, Revision::V2026_07_28).of(&request.meta);
     answer(shared, visit, *request).await
 }
@@ -138,51 +136,56 @@ async fn visit(
     Ok(Some(Visit::new(caller, revision)))
 }
 
-async fn single(shared: &Shared, mut visit: Visit, request: Asked) -> Result<Response, Refusal> {
+async fn single(shared: &Shared, mut visit: Visit, request: Asked) -> Response {
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let client =
             Client { capabilities: capabilities.clone(), info: info.clone(), ..Client::default() };
-        visit.introduce(asked_version, client);
+        if let Err(fault) = visit.introduce(asked_version, client) {
+            return said(visit.revision, reply::error(&request.id, visit.revision, &fault));
+        }
         return Box::pin(begin(shared, visit, request)).await;
     }
     answer(shared, visit, request).await
 }
 
 /// An `initialize` opens a session, whose id the client sends from then on.
-async fn begin(shared: &Shared, visit: Visit, request: Asked) -> Result<Response, Refusal> {
+async fn begin(shared: &Shared, visit: Visit, request: Asked) -> Response {
     let id = match shared.sessions.begin(&visit).await {
         Ok(id) => id,
-        Err(fault) => return Ok(refuse(&fault)),
+        Err(fault) => return refuse(&fault),
     };
-    let mut response = answer(shared, visit, request).await?;
+    let mut response = answer(shared, visit, request).await;
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         response.headers_mut().insert(SESSION, value);
     }
-    Ok(response)
+    response
 }
 
 /// Answers one request: as JSON if the answer is all there is, as a stream if news comes first.
-async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Result<Response, Refusal> {
+async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Response {
     let revision = visit.revision;
-    let Started { mut news, mut answer, cancel } = start(shared, visit, request)?;
+    let Started { mut news, mut answer, cancel } = match start(shared, visit, request) {
+        Ok(started) => started,
+        Err(refused) => return said(revision, refused),
+    };
     let cancel_on_close = revision.is_modern().then(|| cancel.drop_guard());
     // Whichever comes first decides the form; neither arm loses what the other would have brought.
     tokio::select! {
         biased;
         Some(first) = news.recv() => {
-            Ok(stream(Stream { first, news, answer: answer.let_go(), cancel_on_close }))
+            stream(Stream { first, news, answer: answer.let_go(), cancel_on_close })
         }
-        said = &mut answer => {
-            let Some(said) = said else { return Ok(broken_off()) };
+        answered = &mut answer => {
+            let Some(answered) = answered else { return broken_off() };
             // What was said in the same breath as the answer is heard before it.
             if let Ok(first) = news.try_recv() {
-                let answer = carry::at_once(said);
-                return Ok(stream(Stream { first, news, answer, cancel_on_close }));
+                let answer = carry::at_once(answered);
+                return stream(Stream { first, news, answer, cancel_on_close });
             }
             if let Some(guard) = cancel_on_close {
                 guard.disarm();
             }
-            Ok(json(reply::status(revision, said.error_code), said.bytes))
+            said(revision, answered)
         }
     }
 }
@@ -194,14 +197,20 @@ struct Started {
     cancel: CancellationToken,
 }
 
-/// Begins a request. A client that goes away leaves it to its end and its record; whether going
-/// away also cancels it is for the caller to say.
-fn start(shared: &Shared, visit: Visit, request: Asked) -> Result<Started, Refusal> {
-    let underway = enter(&visit, &request.id)?;
+/// Begins a request, or says why not. A client that goes away leaves it to its end and its record;
+/// whether going away also cancels it is for the caller to say.
+fn start(shared: &Shared, visit: Visit, request: Asked) -> Result<Started, Said> {
+    let refused = |fault: Fault| reply::error(&request.id, visit.revision, &fault);
+    let underway = visit.running.enter(&request.id).map_err(refused)?;
+    // A long answer is a stream of changes, and counts as one.
+    let long = matches!(request.ask, Ask::Listen(_));
+    let place =
+        long.then(|| shared.mcp.streams.take(&visit.caller)).transpose().map_err(refused)?;
     let cancel = underway.cancel.clone();
     let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     let answer = shared.calls.track_future(async move {
+        let _place = place;
         let outlet = Outlet { cancel: underway.cancel.clone(), stop, frames };
         mcp.answer(&visit, request, &outlet).await
     });
@@ -211,32 +220,22 @@ fn start(shared: &Shared, visit: Visit, request: Asked) -> Result<Started, Refus
 /// Several messages in one array, as 2025-03-26 allows: all answers in one array.
 async fn batch(
     shared: &Shared,
-    visit: &Visit,
+    visit: Visit,
     messages: Vec<Result<Incoming, Refusal>>,
-) -> Result<Response, Refusal> {
-    if !visit.revision.has_batches() || messages.len() > limits::BATCH_MAX {
-        let message = "send one message at a time";
-        return Err(Refusal::new(None, jsonrpc::INVALID_REQUEST, message));
-    }
-    let mut answers = Vec::new();
-    for message in messages {
-        match message {
-            Err(refusal) => answers.push(reply::refusal(&refusal)),
-            Ok(Incoming::Request(request)) => {
-                let started = start(shared, visit.clone(), *request)?;
-                let Some(said) = started.answer.await else { return Ok(broken_off()) };
-                answers.push(said.bytes);
-            }
-            Ok(Incoming::Cancelled { id }) => visit.running.cancel(&id),
-            Ok(Incoming::Response { id, outcome }) => visit.memory.answered(&id, outcome),
-            Ok(Incoming::Notification { .. }) => {}
+) -> Response {
+    let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
+    // There is no stream beside an array: what is said before the answers is heard by nobody.
+    let (frames, _) = mpsc::channel(1);
+    let answering = async move { mcp.batch(&visit, messages, &stop, &frames).await };
+    // A client that goes away leaves its calls to their end and their records.
+    match tokio::spawn(shared.calls.track_future(answering)).await {
+        Ok(Some(answers)) => json(StatusCode::OK, answers),
+        Ok(None) => accepted(),
+        Err(error) => {
+            tracing::error!(%error, "a batch broke off");
+            broken_off()
         }
     }
-    if answers.is_empty() {
-        return Ok(accepted());
-    }
-    let joined = answers.join(&b","[..]);
-    Ok(json(StatusCode::OK, [b"[", joined.as_slice(), b"]"].concat()))
 }
 
 fn accepted() -> Response {
@@ -249,20 +248,12 @@ fn broken_off() -> Response {
         .into_response()
 }
 
-fn enter(visit: &Visit, id: &Id) -> Result<crate::sessions::Underway, Refusal> {
-    let refused =
-        |fault: Fault| Refusal::new(Some(id.clone()), jsonrpc::INVALID_REQUEST, fault.message);
-    visit.running.enter(id).map_err(refused)
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media_type = value.split(';').next().unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case("application/json")
-}
-
 pub(super) fn unknown_session() -> Response {
     (StatusCode::NOT_FOUND, "unknown session; send `initialize` again\n").into_response()
+}
+
+fn said(revision: Revision, said: Said) -> Response {
+    json(reply::status(revision, said.error_code), said.bytes)
 }
 
 fn json(status: StatusCode, bytes: Vec<u8>) -> Response {

@@ -23,21 +23,21 @@ use crate::{mcp, open_door};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     Stdio,
     Http,
     Sse,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
+pub(crate) enum Era {
     /// With a session.
     Old,
     /// 2026-07-28: every request stands for itself.
     Modern,
 }
 
-pub(super) const ALL: [(Over, Era); 5] = [
+pub(crate) const ALL: [(Over, Era); 5] = [
     (Over::Stdio, Era::Old),
     (Over::Stdio, Era::Modern),
     (Over::Http, Era::Old),
@@ -45,7 +45,7 @@ pub(super) const ALL: [(Over, Era); 5] = [
     (Over::Sse, Era::Old),
 ];
 
-pub(super) struct Line {
+pub(crate) struct Line {
     era: Era,
     last_id: u64,
     wire: Wire,
@@ -59,7 +59,17 @@ enum Wire {
 }
 
 impl Line {
-    pub(super) async fn connect(world: &World, over: Over, era: Era) -> Self {
+    pub(crate) async fn connect(world: &World, over: Over, era: Era) -> Self {
+        let mut line = Self::open(world, over, era).await;
+        if era == Era::Old {
+            let greeted = line.greet("2025-11-25", json!({})).await;
+            assert!(greeted["result"].is_object(), "{greeted}");
+        }
+        line
+    }
+
+    /// The same, without a word.
+    pub(crate) async fn open(world: &World, over: Over, era: Era) -> Self {
         let stop = CancellationToken::new();
         let wire = match over {
             Over::Stdio => {
@@ -74,19 +84,48 @@ impl Line {
             }
             Over::Sse => subscribe(listen(world, Transport::LegacySse, &stop).await).await,
         };
-        let mut line = Self { era, last_id: 0, wire, _stop: stop.drop_guard() };
-        if era == Era::Old {
-            let info = json!({"name": "around", "version": "1"});
-            let greeting =
-                json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
-            let greeted = line.ask("initialize", greeting).await;
-            assert!(greeted["result"].is_object(), "{greeted}");
+        Self { era, last_id: 0, wire, _stop: stop.drop_guard() }
+    }
+
+    /// Introduces the client as one that can do this.
+    pub(crate) async fn greet(&mut self, revision: &str, able: Value) -> Value {
+        let info = json!({"name": "around", "version": "1"});
+        let greeting =
+            json!({"protocolVersion": revision, "capabilities": able, "clientInfo": info});
+        self.ask("initialize", greeting).await
+    }
+
+    /// Sends a message as it is; the next thing the gate says.
+    pub(crate) async fn say(&mut self, message: &Value) -> Value {
+        let saying = tokio::time::timeout(PATIENCE, self.said_to(message));
+        let said = saying.await.unwrap_or_else(|_| panic!("no answer to {message}"));
+        serde_json::from_str(&said).unwrap_or_else(|_| panic!("no JSON: {said}"))
+    }
+
+    async fn said_to(&mut self, message: &Value) -> String {
+        match &mut self.wire {
+            Wire::Pipe(pipe, lines) => {
+                pipe.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+                lines.next_line().await.unwrap().expect("the gate speaks")
+            }
+            Wire::Http { to, session } => post(*to, "/mcp", session.as_deref(), message).await.1,
+            Wire::Sse { to, endpoint, stream } => {
+                let (head, body) = post(*to, endpoint, None, message).await;
+                if !head.starts_with("HTTP/1.1 202") {
+                    return body;
+                }
+                loop {
+                    let line = stream.next_line().await.unwrap().expect("the stream goes on");
+                    if let Some(data) = line.strip_prefix("data: ") {
+                        return data.to_owned();
+                    }
+                }
+            }
         }
-        line
     }
 
     /// Sends one request and gives its answer, whatever it is.
-    pub(super) async fn ask(&mut self, method: &str, mut params: Value) -> Value {
+    pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
         if self.era == Era::Modern {

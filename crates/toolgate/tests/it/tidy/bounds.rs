@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use model::limits::{
-    BATCH_MAX, BODY_BYTES_MAX, BODY_TIMEOUT, CONNECTIONS_MAX, FRAMES_QUEUED, HEADER_TIMEOUT,
-    JSON_DEPTH_MAX, JSON_KEYS_MAX, JSON_NODES_MAX, JSON_NUMBER_CHARS_MAX, KEEP_ALIVE, NEWS_QUEUED,
-    PARKED_MAX, PARKED_PER_PRINCIPAL_MAX, REQUESTS_PER_SESSION_MAX, ROUND_TIME, SESSION_HELD,
-    SESSION_IDLE, SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX, STREAMS_MAX, STREAMS_PER_PRINCIPAL_MAX,
-    TASK_KEPT, TASKS_LISTED_MAX, TASKS_MAX, WRITE_TIMEOUT,
+    BATCH_MAX, BODY_BYTES_MAX, BODY_TIMEOUT, CONNECTIONS_MAX, FOLLOWED_PER_CLIENT_MAX,
+    FRAMES_QUEUED, HEADER_TIMEOUT, INTRODUCTION_BYTES_MAX, JSON_DEPTH_MAX, JSON_KEYS_MAX,
+    JSON_NODES_MAX, JSON_NUMBER_CHARS_MAX, KEEP_ALIVE, NEWS_QUEUED, PARKED_MAX,
+    PARKED_PER_PRINCIPAL_MAX, REQUESTS_PER_SESSION_MAX, ROUND_TIME, SESSION_HELD, SESSION_IDLE,
+    SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX, STREAMS_MAX, STREAMS_PER_PRINCIPAL_MAX, TASK_KEPT,
+    TASKS_LISTED_MAX, TASKS_MAX, WRITE_TIMEOUT,
 };
 
 use super::{root, sources, text};
@@ -48,10 +49,15 @@ fn table() -> Vec<String> {
         ("streams of changes", each(STREAMS_MAX, STREAMS_PER_PRINCIPAL_MAX)),
         ("sessions", each(SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX)),
         (
+            "what a client says of itself in `initialize`",
+            format!("{} KiB", INTRODUCTION_BYTES_MAX >> 10),
+        ),
+        (
             "an unused session",
             format!("leaves memory after {}, ends after {}", min(SESSION_HELD), min(SESSION_IDLE)),
         ),
         ("requests of one session at a time", n(REQUESTS_PER_SESSION_MAX)),
+        ("resources one client follows, tasks one request listens for", n(FOLLOWED_PER_CLIENT_MAX)),
         ("messages waiting for one client", n(FRAMES_QUEUED)),
         ("reports waiting within one call", n(NEWS_QUEUED)),
         ("calls waiting for their client", format!("{parked}; {}", min(ROUND_TIME))),

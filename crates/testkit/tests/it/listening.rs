@@ -1,0 +1,245 @@
+//! Who listens for changes: how much of it they may ask for, that one upstream which hangs stops
+//! nobody, and that whoever falls behind is told that everything may have changed.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use gateway::Mode;
+use model::limits::FOLLOWED_PER_CLIENT_MAX;
+use model::{Answer, Fault};
+use policy::Permit;
+use serde_json::{Value, json};
+use server::{Transport, stdio};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use toolgate_testkit::{TestGateway, World};
+use upstream::{Bell, Connector, Errand, Offer, Ring};
+
+use crate::around::line::{Era, Line, Over};
+use crate::door::{Door, PATIENCE, session_line};
+use crate::{mcp, open_door};
+
+/// Has resources that can be followed, and says of all its lists that they change.
+#[derive(Clone, Debug, Default)]
+struct Shelf {
+    uris: Vec<String>,
+    bell: Arc<Mutex<Option<Bell>>>,
+    /// Never answers to being followed; says when it was asked.
+    hangs: Option<Arc<Notify>>,
+}
+
+impl Shelf {
+    fn of(uris: impl IntoIterator<Item = String>) -> Self {
+        Self { uris: uris.into_iter().collect(), ..Self::default() }
+    }
+}
+
+#[async_trait]
+impl Connector for Shelf {
+    fn protocol(&self) -> &'static str {
+        "mcp"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![toolgate_testkit::tool("noop", json!({}))])
+    }
+
+    async fn offer(&self) -> Result<Offer, Fault> {
+        let resources = self.uris.iter().map(|uri| json!({"uri": uri, "name": "page"}));
+        let capabilities = json!({
+            "tools": {"listChanged": true}, "prompts": {"listChanged": true},
+            "resources": {"subscribe": true, "listChanged": true},
+        });
+        Ok(Offer {
+            tools: self.list().await?,
+            resources: resources.collect(),
+            capabilities: capabilities.as_object().cloned().unwrap_or_default(),
+            ..Offer::default()
+        })
+    }
+
+    async fn call(&self, _permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+        Ok(Answer::text("nothing"))
+    }
+
+    async fn follow(&self, _permit: &Permit, _owner: &str, _wanted: bool) -> Result<(), Fault> {
+        if let Some(asked) = &self.hangs {
+            asked.notify_one();
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+
+    fn attach(&self, bell: Bell) {
+        *self.bell.lock().unwrap() = Some(bell);
+    }
+}
+
+async fn native(gate: TestGateway) -> World {
+    gate.settings(|settings| settings.mode = Mode::Native).start().await
+}
+
+#[tokio::test]
+async fn one_client_follows_only_so_much() {
+    let uri = |number: usize| format!("test://{number}");
+    let shelf = Shelf::of((0..=FOLLOWED_PER_CLIENT_MAX).map(uri));
+    let world = native(TestGateway::new().upstream("it", shelf)).await;
+    let mut line = Line::connect(&world, Over::Stdio, Era::Old).await;
+    for number in 0..FOLLOWED_PER_CLIENT_MAX {
+        let said = line.ask("resources/subscribe", json!({"uri": uri(number)})).await;
+        assert!(said["result"].is_object(), "{said}");
+    }
+    let last = json!({"uri": uri(FOLLOWED_PER_CLIENT_MAX)});
+    let refused = line.ask("resources/subscribe", last.clone()).await;
+    assert_eq!(refused["error"]["data"]["error"], "RATE_LIMITED", "{refused}");
+    let again = line.ask("resources/subscribe", json!({"uri": uri(0)})).await;
+    assert!(again["result"].is_object(), "it is followed already: {again}");
+    line.ask("resources/unsubscribe", json!({"uri": uri(0)})).await;
+    let said = line.ask("resources/subscribe", last).await;
+    assert!(said["result"].is_object(), "{said}");
+}
+
+/// 2026-07-28: what is acknowledged is what is followed.
+#[tokio::test]
+async fn one_request_listens_only_for_so_much() {
+    let uris = (0..=FOLLOWED_PER_CLIENT_MAX).map(|number| format!("test://{number}"));
+    let uris: Vec<String> = uris.collect();
+    let world = native(TestGateway::new().upstream("it", Shelf::of(uris.clone()))).await;
+    let mut line = Line::open(&world, Over::Stdio, Era::Modern).await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"notifications": {"resourceSubscriptions": uris}, "_meta": meta});
+    let listen =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+    let said = line.say(&listen).await;
+    assert_eq!(said["method"], "notifications/subscriptions/acknowledged", "{said}");
+    let followed = said["params"]["notifications"]["resourceSubscriptions"].as_array().unwrap();
+    assert_eq!(followed.len(), FOLLOWED_PER_CLIENT_MAX);
+}
+
+#[tokio::test]
+async fn an_upstream_that_hangs_keeps_nobody_from_following_others() {
+    let asked = Arc::new(Notify::new());
+    let hanging = Shelf { hangs: Some(Arc::clone(&asked)), ..Shelf::of(["a://1".to_owned()]) };
+    let gate = TestGateway::new().upstream("a", hanging);
+    let world = native(gate.upstream("b", Shelf::of(["b://1".to_owned()]))).await;
+    let ann = World::ann();
+    let waiting = world.gateway.follow(&ann, "a://1", true);
+    let others = async {
+        asked.notified().await;
+        world.gateway.follow(&ann, "b://1", true).await.unwrap();
+        world.gateway.follow(&ann, "b://1", false).await.unwrap();
+    };
+    // The first never ends; what is lost with it is what nobody got.
+    tokio::select! {
+        followed = waiting => assert!(followed.is_err(), "it cannot have answered"),
+        () = others => {}
+    }
+}
+
+/// More changes than are kept for somebody who does not read, each of them long.
+async fn flood(world: &World, shelf: &Shelf, uri: &str) {
+    let watching = Arc::clone(&world.gateway);
+    tokio::spawn(async move { watching.watch().await });
+    let bell = shelf.bell.lock().unwrap().clone().unwrap();
+    let mut told = world.gateway.changes();
+    for _ in 0..3_000 {
+        bell.ring(Ring::Updated { uri: uri.to_owned() });
+        told.recv().await.unwrap();
+    }
+}
+
+/// Reads until it has heard that each list may have changed, though none of them did.
+async fn hears_of_everything(mut stream: impl AsyncRead + Unpin) {
+    let mut left = vec!["tools/list_changed", "prompts/list_changed", "resources/list_changed"];
+    let (mut heard, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    let reading = async {
+        while !left.is_empty() {
+            let count = stream.read(&mut piece).await.unwrap();
+            assert_ne!(count, 0, "the gate fell silent");
+            heard.extend_from_slice(piece.get(..count).unwrap());
+            let text = String::from_utf8_lossy(&heard);
+            left.retain(|list| !text.contains(list));
+            // What is cut in two is whole with the next piece.
+            heard.drain(..heard.len().saturating_sub(200));
+        }
+    };
+    tokio::time::timeout(PATIENCE, reading).await.unwrap();
+}
+
+fn ask(id: u64, method: &str, params: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+async fn shelf() -> (World, Shelf, String) {
+    let uri = format!("test://{}", "x".repeat(8 * 1024));
+    let shelf = Shelf::of([uri.clone()]);
+    (native(TestGateway::new().upstream("it", shelf.clone())).await, shelf, uri)
+}
+
+fn hello() -> Value {
+    json!({"protocolVersion": "2025-11-25", "capabilities": {}})
+}
+
+#[tokio::test]
+async fn who_falls_behind_on_a_pipe_is_told_that_everything_may_have_changed() {
+    let (world, shelf, uri) = shelf().await;
+    let (mut input, theirs) = tokio::io::duplex(1 << 16);
+    let (mut output, gate) = tokio::io::duplex(1 << 12);
+    let surface = mcp(&world, open_door());
+    tokio::spawn(stdio::serve(surface, theirs, gate, CancellationToken::new()));
+    let lines = [
+        ask(1, "initialize", &hello()),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+        ask(2, "resources/subscribe", &json!({"uri": uri})),
+    ];
+    input.write_all(format!("{}\n", lines.join("\n")).as_bytes()).await.unwrap();
+    let mut heard = String::new();
+    while !heard.contains("\"id\":2,\"result\"") {
+        heard.push(char::from(output.read_u8().await.unwrap()));
+    }
+    flood(&world, &shelf, &uri).await;
+    hears_of_everything(output).await;
+}
+
+#[tokio::test]
+async fn who_falls_behind_on_a_stream_is_told_that_everything_may_have_changed() {
+    let (world, shelf, uri) = shelf().await;
+    let door = Door::open(mcp(&world, open_door()), Transport::Streamable).await;
+    let greeted = door.send("POST /mcp", "", &ask(1, "initialize", &hello())).await;
+    let session = session_line(&greeted);
+    let follow = ask(2, "resources/subscribe", &json!({"uri": uri}));
+    door.send("POST /mcp", &session, &follow).await;
+    let (stream, head) = door.stream("GET /mcp", &session, "").await;
+    assert!(head.contains("text/event-stream"), "{head}");
+    flood(&world, &shelf, &uri).await;
+    hears_of_everything(stream).await;
+}
+
+#[tokio::test]
+async fn who_falls_behind_on_the_older_stream_is_told_that_everything_may_have_changed() {
+    let (world, shelf, uri) = shelf().await;
+    let door = Door::open(mcp(&world, open_door()), Transport::LegacySse).await;
+    let (mut stream, _) = door.stream("GET /sse", "", "").await;
+    let mut heard = String::new();
+    let endpoint = loop {
+        heard.push(char::from(stream.read_u8().await.unwrap()));
+        if let Some(line) = heard.lines().find_map(|line| line.strip_prefix("data: "))
+            && heard.ends_with("\n\n")
+        {
+            break line.to_owned();
+        }
+    };
+    let follow = ask(2, "resources/subscribe", &json!({"uri": uri}));
+    for message in [ask(1, "initialize", &hello()), follow] {
+        door.send(&format!("POST {endpoint}"), "", &message).await;
+    }
+    while !heard.contains("\"id\":2,\"result\"") {
+        heard.push(char::from(stream.read_u8().await.unwrap()));
+    }
+    flood(&world, &shelf, &uri).await;
+    hears_of_everything(stream).await;
+}
