@@ -13,7 +13,7 @@ use crate::entry::Entry;
 use crate::indexed::Indexed;
 use crate::ingest::{Definition, item, name_and_fields, namespace_of, pack};
 use crate::shelf::{Extras, Shelf};
-use crate::shown::{self, Naming};
+use crate::shown::{self, Style};
 use crate::spread::spread;
 use crate::{features, limits, names};
 
@@ -45,34 +45,43 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// The same sources, in any order, give the same entries, names and hash.
-    pub fn build(generation: Generation, sources: Vec<Source>, naming: Naming) -> Self {
-        Self::build_after(None, generation, sources, naming, BTreeMap::new())
+    pub fn build<'s>(
+        generation: Generation,
+        sources: Vec<Source>,
+        style: impl Into<Style<'s>>,
+    ) -> Self {
+        Self::build_after(None, generation, sources, style.into(), BTreeMap::new())
     }
 
     /// What `build` gives, with less work: an upstream that did not change keeps its part of the
     /// index. The former catalogue goes on answering meanwhile.
     #[must_use]
-    pub fn rebuild(&self, generation: Generation, sources: Vec<Source>, naming: Naming) -> Self {
-        self.rebuild_holding(generation, sources, naming, BTreeMap::new())
+    pub fn rebuild<'s>(
+        &self,
+        generation: Generation,
+        sources: Vec<Source>,
+        style: impl Into<Style<'s>>,
+    ) -> Self {
+        self.rebuild_holding(generation, sources, style, BTreeMap::new())
     }
 
     /// The same, with these held back for these reasons.
     #[must_use]
-    pub fn rebuild_holding(
+    pub fn rebuild_holding<'s>(
         &self,
         generation: Generation,
         sources: Vec<Source>,
-        naming: Naming,
+        style: impl Into<Style<'s>>,
         held: BTreeMap<ItemKey, Finding>,
     ) -> Self {
-        Self::build_after(Some(self), generation, sources, naming, held)
+        Self::build_after(Some(self), generation, sources, style.into(), held)
     }
 
     fn build_after(
         former: Option<&Self>,
         generation: Generation,
         mut sources: Vec<Source>,
-        naming: Naming,
+        style: Style<'_>,
         mut held: BTreeMap<ItemKey, Finding>,
     ) -> Self {
         let upstreams: BTreeSet<UpstreamName> =
@@ -86,7 +95,7 @@ impl Catalogue {
         let extras = sources.iter_mut().map(|source| {
             (source.upstream.clone(), source.protocol, std::mem::take(&mut source.extras))
         });
-        let shelf = Shelf::build(extras.collect(), naming, &mut held, &mut findings);
+        let shelf = Shelf::build(extras.collect(), style, &mut held, &mut findings);
         let mut offered = gather(former, sources, &mut findings);
         for Offered { entry, .. } in &mut offered {
             let finding = held.remove(&entry.item.key);
@@ -94,7 +103,7 @@ impl Catalogue {
                 Arc::make_mut(entry).hold(finding);
             }
         }
-        name(&mut offered, naming, upstreams.len(), &mut findings);
+        name(&mut offered, style, upstreams.len(), &mut findings);
         let own = offered.iter().map(|one| &one.entry);
         let own = own.flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()));
         findings.extend(own.cloned());
@@ -316,9 +325,10 @@ fn absent<'a>(
     })
 }
 
-fn name(offered: &mut [Offered], naming: Naming, upstreams: usize, findings: &mut Vec<Finding>) {
-    let keys: Vec<&ItemKey> = offered.iter().map(|one| &one.entry.item.key).collect();
-    let assigned = shown::assign(&keys, naming, upstreams);
+fn name(offered: &mut [Offered], style: Style<'_>, upstreams: usize, findings: &mut Vec<Finding>) {
+    let items = offered.iter().map(|one| &one.entry.item);
+    let items: Vec<_> = items.map(|item| (&item.key, &item.ids)).collect();
+    let assigned = shown::assign(&items, style, upstreams);
     findings.extend(assigned.findings);
     for ((one, wire), shown) in offered.iter_mut().zip(assigned.wire).zip(assigned.shown) {
         if one.entry.item.ids.wire != wire || one.entry.shown_name != shown {

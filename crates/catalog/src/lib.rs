@@ -49,5 +49,5 @@ pub use namespace::infer_namespace;
 pub use offering::Offering;
 pub use search::{Explanation, MeaningError, Table};
 pub use shelf::{Extras, Shelf, Stand};
-pub use shown::Naming;
+pub use shown::{Naming, Style};
 pub use tally::Tally;

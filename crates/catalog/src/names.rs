@@ -1,4 +1,4 @@
-//! The renderings of one key: legacy, canonical and wire. None is ever used to route.
+//! The renderings of one key: legacy, canonical, wire and capability. None is ever used to route.
 //!
 //! Different keys can render alike (`a.b` and `a-b` give one wire name); `shown` sets those apart
 //! and the catalogue's index leads every rendering back to its key.
@@ -21,7 +21,7 @@ pub fn render(key: &ItemKey, namespace: &str, version: Option<&str>, shape_hash:
             Some(version) => format!("{id}@{version}"),
             None => format!("{id}#{shape_hash}"),
         },
-        wire: wire_name(key),
+        wire: wire_name(WIRE_PREFIX, key),
         capability: None,
     }
 }
@@ -56,9 +56,12 @@ fn write_sorted<'a>(names: impl Iterator<Item = &'a str>, text: &mut String) {
     text.push_str(if names.is_empty() { "]" } else { "\"]" });
 }
 
-/// `mcp__upstream__name` with every other character replaced by `_`; over-long names end in a hash.
-pub fn wire_name(key: &ItemKey) -> String {
-    let name = format!("mcp__{}__{}", plain(key.upstream.as_str()), plain(&key.name));
+/// What wire names begin with where nobody says otherwise (OR-11).
+pub const WIRE_PREFIX: &str = "mcp";
+
+/// `prefix__upstream__name` with every other character replaced by `_`; over-long names end in a hash.
+pub fn wire_name(prefix: &str, key: &ItemKey) -> String {
+    let name = format!("{prefix}__{}__{}", plain(key.upstream.as_str()), plain(&key.name));
     if name.len() <= limits::WIRE_NAME_CHARS_MAX { name } else { marked(&name, key, 8) }
 }
 
@@ -131,13 +134,14 @@ mod tests {
     #[test]
     fn wire_names_have_three_plain_parts() {
         let check = |upstream: &str, name: &str, expected: &str| {
-            assert_eq!(wire_name(&key(upstream, name)), expected);
+            assert_eq!(wire_name(WIRE_PREFIX, &key(upstream, name)), expected);
         };
         check("my-server", "search", "mcp__my_server__search");
         check("a_", "b", "mcp__a___b");
         check("a", "_b", "mcp__a___b");
         check("s", "a.b", "mcp__s__a_b");
         check("s", "äö", "mcp__s____");
+        assert_eq!(wire_name("tools", &key("s", "x")), "tools__s__x");
     }
 
     /// OR-13, OR-14.

@@ -11,7 +11,7 @@ use model::{Finding, ItemKey, ItemKind, Listed, Severity, UpstreamName};
 use serde_json::{Map, Value};
 
 use crate::entry::Entry;
-use crate::shown::{self, Naming};
+use crate::shown::{self, Style};
 use crate::template;
 use read::unlisted;
 
@@ -48,7 +48,7 @@ pub struct Stand {
 impl Shelf {
     pub(crate) fn build(
         extras: Vec<(UpstreamName, &'static str, Extras)>,
-        naming: Naming,
+        style: Style<'_>,
         held: &mut BTreeMap<ItemKey, Finding>,
         findings: &mut Vec<Finding>,
     ) -> Self {
@@ -71,7 +71,7 @@ impl Shelf {
                 Stand { capabilities: extras.capabilities, instructions: extras.instructions };
             shelf.upstreams.insert(upstream, stand);
         }
-        shelf.prompts = name(prompts, naming, count, findings);
+        shelf.prompts = name(prompts, style, count, findings);
         shelf.index(findings);
         shelf
     }
@@ -212,13 +212,13 @@ fn hold(
 
 fn name(
     prompts: BTreeMap<ItemKey, Entry>,
-    naming: Naming,
+    style: Style<'_>,
     upstreams: usize,
     findings: &mut Vec<Finding>,
 ) -> Vec<Arc<Entry>> {
     let mut entries: Vec<Entry> = prompts.into_values().collect();
-    let keys: Vec<&ItemKey> = entries.iter().map(|entry| &entry.item.key).collect();
-    let names = shown::assign(&keys, naming, upstreams);
+    let items: Vec<_> = entries.iter().map(|one| (&one.item.key, &one.item.ids)).collect();
+    let names = shown::assign(&items, style, upstreams);
     findings.extend(names.findings);
     for (entry, shown) in entries.iter_mut().zip(names.shown) {
         entry.shown_name = shown;
@@ -229,6 +229,7 @@ fn name(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shown::Naming;
     use serde_json::json;
 
     fn shelf(extras: Vec<(&str, Value)>) -> (Shelf, Vec<Finding>) {
@@ -245,7 +246,12 @@ mod tests {
         });
         let mut findings = Vec::new();
         (
-            Shelf::build(extras.collect(), Naming::Auto, &mut BTreeMap::new(), &mut findings),
+            Shelf::build(
+                extras.collect(),
+                Naming::Auto.into(),
+                &mut BTreeMap::new(),
+                &mut findings,
+            ),
             findings,
         )
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Finding, ItemKey, Severity};
+use model::{Finding, ItemIds, ItemKey, Severity};
 use serde::{Deserialize, Serialize};
 
 use crate::spread::spread;
@@ -25,7 +25,29 @@ pub enum Naming {
     Wire,
     /// Wire names, cut to what the strictest clients take: 64 letters, digits and `_`.
     Short,
+    /// `namespace:name`; wire names where two would meet.
+    Legacy,
+    /// `namespace:name` with a version or a hash; wire names where two would meet.
+    Canonical,
+    /// The capability id of a manifest; wire names for what none declares.
+    Capability,
 }
+
+/// How tools are named, and what wire names begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct Style<'a> {
+    pub naming: Naming,
+    pub prefix: &'a str,
+}
+
+impl From<Naming> for Style<'_> {
+    fn from(naming: Naming) -> Self {
+        Self { naming, prefix: names::WIRE_PREFIX }
+    }
+}
+
+/// What is to be named: its key, and how that is rendered.
+pub(crate) type Named<'a> = (&'a ItemKey, &'a ItemIds);
 
 impl Naming {
     /// Settled by how many upstreams there are to be, whether or not they answer: a tool is called
@@ -51,16 +73,16 @@ pub(crate) struct Names {
 
 /// INVARIANT: keys are unique. Both lists are then free of repeats, and adding a tool never hands
 /// one tool's name to another: where two wire names meet, both are set apart.
-pub(crate) fn assign(keys: &[&ItemKey], naming: Naming, upstreams: usize) -> Names {
+pub(crate) fn assign(items: &[Named<'_>], style: Style<'_>, upstreams: usize) -> Names {
+    let naming = style.naming.among(upstreams);
+    let keys: Vec<&ItemKey> = items.iter().map(|(key, _)| *key).collect();
+    let keys = keys.as_slice();
     let mut findings = Vec::new();
-    let wire = wire_names(keys, &mut findings);
-    let raw_wanted = match naming {
-        Naming::Auto => upstreams <= 1,
-        Naming::None | Naming::FirstWins | Naming::Distinct => true,
-        Naming::Wire | Naming::Short => false,
+    let wire = wire_names(keys, style.prefix, &mut findings);
+    let mut shown = match naming {
+        Naming::Wire | Naming::Short => wire.clone(),
+        _ => wished_names(items, &wire, naming, &mut findings),
     };
-    let mut shown =
-        if raw_wanted { raw_names(keys, &wire, naming, &mut findings) } else { wire.clone() };
     let held = if naming == Naming::Distinct { clashes(keys) } else { BTreeMap::new() };
     if naming == Naming::Short {
         shorten(keys, &mut shown);
@@ -112,8 +134,19 @@ fn shorten(keys: &[&ItemKey], shown: &mut [String]) {
     }
 }
 
-fn wire_names(keys: &[&ItemKey], findings: &mut Vec<Finding>) -> Vec<String> {
-    let plain: Vec<String> = keys.iter().map(|key| names::wire_name(key)).collect();
+/// What something would be called if nothing else were; none means its wire name.
+fn wish<'a>((key, ids): Named<'a>, naming: Naming) -> Option<&'a str> {
+    match naming {
+        Naming::Auto | Naming::None | Naming::FirstWins | Naming::Distinct => Some(&key.name),
+        Naming::Wire | Naming::Short => None,
+        Naming::Legacy => Some(&ids.legacy),
+        Naming::Canonical => Some(&ids.canonical),
+        Naming::Capability => ids.capability.as_ref().map(AsRef::as_ref),
+    }
+}
+
+fn wire_names(keys: &[&ItemKey], prefix: &str, findings: &mut Vec<Finding>) -> Vec<String> {
+    let plain: Vec<String> = keys.iter().map(|key| names::wire_name(prefix, key)).collect();
     let times = count(plain.iter().map(String::as_str));
     let mut taken: BTreeSet<String> = plain.iter().cloned().collect();
     let mut wire = Vec::new();
@@ -156,25 +189,29 @@ fn clashes(keys: &[&ItemKey]) -> BTreeMap<usize, Finding> {
     keys.iter().enumerate().filter(meets).map(held).collect()
 }
 
-fn raw_names(
-    keys: &[&ItemKey],
+fn wished_names(
+    items: &[Named<'_>],
     wire: &[String],
     naming: Naming,
     findings: &mut Vec<Finding>,
 ) -> Vec<String> {
-    let times = count(keys.iter().map(|key| key.name.as_str()));
+    let times = count(items.iter().filter_map(|item| wish(*item, naming)));
     let wires: BTreeSet<&str> = wire.iter().map(String::as_str).collect();
     let (mut shown, mut given) = (Vec::new(), BTreeSet::new());
-    for (key, wire) in keys.iter().zip(wire) {
-        let raw = key.name.as_str();
-        let keeps = given.insert(raw) && naming == Naming::FirstWins;
-        let why = if times.get(raw) != Some(&1) && !keeps {
-            Some("another upstream offers the same name")
-        } else if wires.contains(raw) && raw != wire {
+    for (item, wire) in items.iter().zip(wire) {
+        let Some(own) = wish(*item, naming) else {
+            shown.push(wire.clone());
+            continue;
+        };
+        let key = item.0;
+        let keeps = given.insert(own) && naming == Naming::FirstWins;
+        let why = if times.get(own) != Some(&1) && !keeps {
+            Some("another tool would have the same name")
+        } else if wires.contains(own) && own != wire {
             Some("another tool is called that already")
-        } else if menu::RESERVED.contains(&raw) {
+        } else if menu::RESERVED.contains(&own) {
             Some("the gate's own tools are called that")
-        } else if !presentable(raw) {
+        } else if !presentable(own) {
             Some("its own name is too long or not plain text")
         } else {
             None
@@ -182,7 +219,7 @@ fn raw_names(
         if let Some(why) = why {
             findings.push(remark("name_qualified", &format!("`{key}` is called `{wire}`: {why}")));
         }
-        shown.push(if why.is_some() { wire.clone() } else { raw.to_owned() });
+        shown.push(if why.is_some() { wire.clone() } else { own.to_owned() });
     }
     shown
 }
@@ -209,18 +246,34 @@ mod tests {
     use model::{ItemKind, UpstreamName};
     use proptest::prelude::*;
 
-    const NAMINGS: [Naming; 6] = [
+    const NAMINGS: [Naming; 9] = [
         Naming::Auto,
         Naming::None,
         Naming::FirstWins,
         Naming::Distinct,
         Naming::Wire,
         Naming::Short,
+        Naming::Legacy,
+        Naming::Canonical,
+        Naming::Capability,
     ];
 
     fn shown(naming: Naming, upstreams: usize, tools: &[(&str, &str)]) -> Vec<String> {
         let keys: Vec<ItemKey> = tools.iter().map(|(upstream, name)| key(upstream, name)).collect();
-        assign(&keys.iter().collect::<Vec<_>>(), naming, upstreams).shown
+        named(&keys, naming, upstreams).shown
+    }
+
+    /// Of every third one a manifest says something, which is the same for some of them.
+    fn named<'a>(keys: &[ItemKey], style: impl Into<Style<'a>>, upstreams: usize) -> Names {
+        let render = |(place, key): (usize, &ItemKey)| {
+            let namespace = crate::namespace::infer_namespace(&key.name);
+            let mut ids = names::render(key, &namespace, None, "01234567");
+            let id = format!("a.b{}", place % 9);
+            ids.capability = (place % 3 == 2).then(|| model::CapabilityId::from_string(id));
+            ids
+        };
+        let ids: Vec<ItemIds> = keys.iter().enumerate().map(render).collect();
+        assign(&keys.iter().zip(&ids).collect::<Vec<_>>(), style.into(), upstreams)
     }
 
     fn key(upstream: &str, name: &str) -> ItemKey {
@@ -257,6 +310,29 @@ mod tests {
         assert_ne!(names[1], names[2]);
     }
 
+    /// C1: any rendering can be the one that is shown; where it says too little the wire name is.
+    #[test]
+    fn any_rendering_can_be_shown() {
+        let tools = [("a", "git.log"), ("b", "git.log"), ("a", "mail.send")];
+        let check = |naming: Naming, expected: [&str; 3]| {
+            assert_eq!(shown(naming, 2, &tools), expected, "{naming:?}");
+        };
+        let (a, b) = ("mcp__a__git_log", "mcp__b__git_log");
+        check(Naming::Legacy, [a, b, "mail:send"]);
+        check(Naming::Canonical, [a, b, "mail:send#01234567"]);
+        check(Naming::Capability, [a, b, "a.b2"]);
+    }
+
+    /// OR-11.
+    #[test]
+    fn wire_names_begin_as_the_operator_says() {
+        let keys = [key("a", "x"), key("b", "x")];
+        let style = Style { naming: Naming::Wire, prefix: "tools" };
+        let names = named(&keys, style, 2);
+        assert_eq!(names.shown, ["tools__a__x", "tools__b__x"]);
+        assert_eq!(names.wire, names.shown);
+    }
+
     /// C20: the same raw name at two upstreams is qualified, not lost.
     #[test]
     fn own_names_are_qualified_only_where_they_meet() {
@@ -270,7 +346,7 @@ mod tests {
         let tools = [("a", "x"), ("b", "x"), ("b", "y")];
         let keys: Vec<ItemKey> = tools.iter().map(|(upstream, name)| key(upstream, name)).collect();
         let check = |naming: Naming, shown: &[&str], held: &[usize], told: usize| {
-            let names = assign(&keys.iter().collect::<Vec<_>>(), naming, 2);
+            let names = named(&keys, naming, 2);
             assert_eq!(names.shown, shown, "{naming:?}");
             assert_eq!(names.held.keys().copied().collect::<Vec<_>>(), held, "{naming:?}");
             assert_eq!(names.findings.len(), told, "{:?}", names.findings);
@@ -288,7 +364,7 @@ mod tests {
         assert_ne!(names[0], names[1]);
         assert_eq!(names[2], "mcp__s__c");
         let keys = ["a-b", "a.b", "c"].map(|name| key("s", name));
-        let reported = assign(&keys.iter().collect::<Vec<_>>(), Naming::Wire, 1).findings;
+        let reported = named(&keys, Naming::Wire, 1).findings;
         let rules: Vec<&str> = reported.iter().map(|finding| finding.rule.as_str()).collect();
         assert_eq!(rules, ["name_collision", "name_collision"]);
     }
@@ -308,7 +384,7 @@ mod tests {
             upstreams in 1_usize..3,
         ) {
             let keys: Vec<ItemKey> = tools.iter().map(|(u, n)| key(u, n)).collect();
-            let names = assign(&keys.iter().collect::<Vec<_>>(), naming, upstreams);
+            let names = named(&keys, naming, upstreams);
             let strict = |name: &String| {
                 name.len() <= limits::PROVIDER_NAME_CHARS_MAX
                     && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use catalog::drift::DRIFT_RULE;
-use catalog::{Catalogue, Entry, Extras, Source};
+use catalog::{Catalogue, Entry, Extras, Source, Style};
 use model::{Code, Fault, Finding, Generation, Listed, UpstreamName};
 use tokio::sync::MutexGuard;
 use tokio::time::Instant;
@@ -279,7 +279,8 @@ impl Gateway {
         known.new.clear();
         known.pins_mark = self.store.pins_mark().await.unwrap_or_default();
         let former = self.catalogue();
-        let catalogue = former.rebuild_holding(generation, sources, self.naming, held.items);
+        let style = Style { naming: self.naming, prefix: &self.settings.wire_prefix };
+        let catalogue = former.rebuild_holding(generation, sources, style, held.items);
         remarks::tell(&former, &catalogue);
         let tools = catalogue.entries().len();
         let choice = choice(&self.settings, &catalogue);

@@ -95,6 +95,8 @@ pub struct Critic {
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
+    /// What wire names begin with.
+    pub wire_prefix: String,
     /// Show tools natively while the whole list costs at most so many tokens, in `mode` above.
     pub native_up_to_tokens: Option<usize>,
     pub doors: Doors,
@@ -145,6 +147,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             mode: Mode::Gateway,
+            wire_prefix: catalog::names::WIRE_PREFIX.to_owned(),
             native_up_to_tokens: None,
             doors: Doors::One,
             also: Also::default(),

@@ -181,6 +181,7 @@ fn settings(config: &Config, profile: Profile, page: Option<String>) -> Result<S
             Mode::Transparent => gateway::Mode::Transparent,
             Mode::Native => gateway::Mode::Native,
         },
+        wire_prefix: config.naming_prefix.as_str().to_owned(),
         native_up_to_tokens: (config.mode == Mode::Auto).then_some(config.exposure.auto_tokens),
         doors,
         also,
@@ -257,6 +258,9 @@ const fn naming(config: &Config) -> catalog::Naming {
         },
         Naming::Wire => catalog::Naming::Wire,
         Naming::Short => catalog::Naming::Short,
+        Naming::Legacy => catalog::Naming::Legacy,
+        Naming::Canonical => catalog::Naming::Canonical,
+        Naming::Capability => catalog::Naming::Capability,
     }
 }
 

@@ -168,6 +168,7 @@ impl Client {
             original_name: item.name.clone(),
             server_name: item.key.upstream.to_string(),
             namespace: item.namespace.clone(),
+            id: item.ids.wire.clone(),
             gateway: Arc::clone(&self.gateway),
             caller: self.caller.clone(),
         }
@@ -177,7 +178,7 @@ impl Client {
 /// One tool of one server, ready to be called by whoever loaded it.
 #[derive(Clone, Debug)]
 pub struct BoundTool {
-    /// `mcp__server__tool`
+    /// `mcp__server__tool`, or with another prefix.
     pub name: String,
     pub description: String,
     pub parameters: Value,
@@ -188,6 +189,8 @@ pub struct BoundTool {
     pub server_name: String,
     /// The family it is shown under.
     pub namespace: String,
+    /// By which the gate knows it, whatever its name here.
+    id: String,
     gateway: Arc<Gateway>,
     caller: Caller,
 }
@@ -203,7 +206,7 @@ pub enum Output {
 impl BoundTool {
     /// Calls the tool. What it flags as an error is one here.
     pub async fn execute(&self, args: Value) -> Result<Output, ToolError> {
-        let answer = answer(&self.gateway, self.caller.clone(), &self.name, args);
+        let answer = answer(&self.gateway, self.caller.clone(), &self.id, args);
         let answer = answer.await.map_err(|error| match error {
             ToolError::Mcp(mcp) => McpToolError { tool: self.original_name.clone(), ..mcp }.into(),
             fault @ ToolError::Fault(_) => fault,

@@ -1,6 +1,7 @@
 //! A generation is the same whatever order it was built in, and every name leads home.
 
 use super::*;
+use crate::shown::Naming;
 use model::{Code, Effect};
 use proptest::prelude::*;
 use serde_json::json;
@@ -153,19 +154,41 @@ fn the_definition_is_kept_untouched() {
     assert_eq!(catalogue.resolve("x").unwrap().definition().to_string(), odd.to_string());
 }
 
+/// An upstream whose manifest declares those of its tools that have plain names, with ids that
+/// upstreams may share.
+fn declared(upstream: &str, tools: Vec<Value>) -> Source {
+    let plain = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
+    let names = tools.iter().filter_map(|tool| tool["name"].as_str()).filter(plain);
+    let bind = |(number, name): (usize, &str)| {
+        let id = format!("shelf.do_{number}");
+        json!({"capability_id": id, "tool": name, "class": "act", "approval_mode": "destructive"})
+    };
+    let capabilities: Vec<Value> = names.enumerate().map(bind).collect();
+    let declares = !capabilities.is_empty();
+    let manifest = json!({
+        "adapter_id": "adp_x", "version": "1.0.0", "name": "X", "owner_role": "ops",
+        "domain": "Shelf", "protocol": "mcp", "capabilities": capabilities,
+    });
+    let manifest = declares.then(|| Arc::new(manifest::from_value(manifest).unwrap()));
+    Source { manifest, ..source(upstream, tools) }
+}
+
 proptest! {
     /// C1: no two tools of whatever names share one, and every rendering leads back to its tool
     /// unless several tools go by it, in which case it leads nowhere.
     #[test]
     fn names_are_injective_and_lead_home_through_the_index(
-        tools in prop::collection::btree_set(("[a-zA-Z0-9_.-]{1,6}", any::<String>()), 1..12),
-        naming in prop::sample::select(vec![Naming::Auto, Naming::None, Naming::Wire, Naming::Short]),
+        tools in prop::collection::btree_set(("[a-zA-Z0-9_.-]{1,6}", prop_oneof![any::<String>(), "[ab]{1,2}"]), 1..12),
+        naming in prop::sample::select(vec![
+            Naming::Auto, Naming::None, Naming::Wire, Naming::Short,
+            Naming::Legacy, Naming::Canonical, Naming::Capability,
+        ]),
     ) {
         let mut sources: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for (upstream, name) in tools {
             sources.entry(upstream).or_default().push(tool(&name));
         }
-        let sources = sources.into_iter().map(|(upstream, tools)| source(&upstream, tools));
+        let sources = sources.into_iter().map(|(upstream, tools)| declared(&upstream, tools));
         let catalogue = Catalogue::build(Generation(1), sources.collect(), naming);
         for entry in catalogue.entries() {
             let ids = &entry.item.ids;
@@ -173,10 +196,18 @@ proptest! {
                 let found = catalogue.resolve(own).map(|found| &found.item.key);
                 prop_assert_eq!(found, Some(&entry.item.key), "{}", own);
             }
-            for shared in [&ids.canonical, &ids.legacy, &entry.item.name] {
+            let capability = |entry: &Entry| -> Option<String> {
+                entry.item.ids.capability.as_ref().map(ToString::to_string)
+            };
+            let others = [ids.canonical.clone(), ids.legacy.clone(), entry.item.name.clone()];
+            for shared in others.iter().chain(&capability(entry)) {
                 let bearers = catalogue.entries().iter().filter(|other| {
                     let ids = &other.item.ids;
-                    [&other.shown_name, &ids.wire, &ids.canonical, &ids.legacy, &other.item.name]
+                    capability(other).as_ref() == Some(shared)
+                        || [
+                            &other.shown_name, &ids.wire, &ids.canonical, &ids.legacy,
+                            &other.item.name,
+                        ]
                         .contains(&shared)
                 });
                 let bearers: Vec<_> = bearers.map(|other| &other.item.key).collect();

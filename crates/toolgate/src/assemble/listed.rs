@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::drift::{Drift, items, review};
-use catalog::{Catalogue, Extras, Source};
+use catalog::{Catalogue, Extras, Source, Style};
 use gateway::{DriftRule, Refreshed};
 use model::{Fault, Finding, Generation, ItemKey, Pin, UpstreamName};
 use serde_json::Value;
@@ -33,8 +33,8 @@ pub(crate) async fn look(config: &Config) -> Result<Seen, CliError> {
     sources.upstreams.close().await;
     let (listed, failures) = sorted_out(lists);
     let each = listed.iter().map(|(name, listed)| source(&sources, name, listed.clone()));
-    let naming = naming(config).among(sources.upstreams.names().count());
-    let catalogue = Catalogue::build(Generation(1), each.collect(), naming);
+    let style = style(config, sources.upstreams.names().count());
+    let catalogue = Catalogue::build(Generation(1), each.collect(), style);
     Ok(Seen { listed, failures, catalogue })
 }
 
@@ -48,9 +48,9 @@ pub(crate) async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
     let held = listed.iter().flat_map(|(name, listed)| drifted(config, name, listed, &pins));
     let held = held.collect();
     let offered = listed.into_iter().map(|(name, listed)| source(&sources, &name, listed));
-    let naming = naming(config).among(sources.upstreams.names().count());
-    let none = Catalogue::build(Generation(0), Vec::new(), naming);
-    let catalogue = none.rebuild_holding(Generation(1), offered.collect(), naming, held);
+    let style = style(config, sources.upstreams.names().count());
+    let none = Catalogue::build(Generation(0), Vec::new(), style);
+    let catalogue = none.rebuild_holding(Generation(1), offered.collect(), style, held);
     let tools = catalogue.entries().len();
     check_refreshed(&Refreshed { generation: Generation(1), tools, failures })?;
     Ok(catalogue)
@@ -66,9 +66,14 @@ pub(super) fn own_catalogue(
 ) -> Catalogue {
     let listed = listed_of(offer.clone());
     let held = drifted(config, name, &listed, pins);
-    let naming = naming(config).among(1);
-    let none = Catalogue::build(Generation(0), Vec::new(), naming);
-    none.rebuild_holding(Generation(1), vec![source(sources, name, listed)], naming, held)
+    let style = style(config, 1);
+    let none = Catalogue::build(Generation(0), Vec::new(), style);
+    none.rebuild_holding(Generation(1), vec![source(sources, name, listed)], style, held)
+}
+
+/// How the tools of so many upstreams are named.
+fn style(config: &Config, upstreams: usize) -> Style<'_> {
+    Style { naming: naming(config).among(upstreams), prefix: config.naming_prefix.as_str() }
 }
 
 type Failures = Vec<(UpstreamName, Fault)>;

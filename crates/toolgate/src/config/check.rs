@@ -51,6 +51,7 @@ pub(super) fn check(config: &mut Config, root: &Node, problems: &mut Problems) -
         nothing_to_serve(problems);
     }
     check_hosts(config, root, problems);
+    check_prefix(config, root, problems);
     check_search(config, root, problems);
     check_telemetry(config, root, problems);
     notes.extend(check_tokens(config, root, problems));
@@ -193,6 +194,15 @@ fn check_search(config: &Config, root: &Node, problems: &mut Problems) {
     if let Some(why) = url_trouble(&endpoint.url) {
         let place = root.place(&["search", "endpoint", "url"]);
         problems.add(Some(place), format!("`search.endpoint` has a `url` that {why}"));
+    }
+}
+
+/// A separator within the prefix would make names that come apart elsewhere.
+fn check_prefix(config: &Config, root: &Node, problems: &mut Problems) {
+    let prefix = config.naming_prefix.as_str();
+    if !prefix.chars().all(|char| char.is_ascii_alphanumeric()) {
+        let message = "`naming_prefix` may have letters and digits only";
+        problems.add(Some(root.place(&["naming_prefix"])), message);
     }
 }
 

@@ -56,6 +56,12 @@ pub enum Naming {
     Wire,
     /// `mcp__upstream__tool`, with names over 64 characters cut and marked with a hash.
     Short,
+    /// `namespace:tool`; only where two collide `mcp__upstream__tool`.
+    Legacy,
+    /// `namespace:tool@version`, or with a hash; only where two collide `mcp__upstream__tool`.
+    Canonical,
+    /// The capability id of the manifest; `mcp__upstream__tool` for what none declares.
+    Capability,
 }
 
 /// What becomes of tools of several upstreams that have the same name, where tools go by their own.
@@ -202,7 +208,10 @@ as_str! {
     Profile { Dev => "dev", Production => "production" }
     Mode { Auto => "auto", Gateway => "gateway", Transparent => "transparent", Native => "native" }
     Transport { Stdio => "stdio", Http => "http", Sse => "sse" }
-    Naming { Auto => "auto", None => "none", Wire => "wire", Short => "short" }
+    Naming {
+        Auto => "auto", None => "none", Wire => "wire", Short => "short", Legacy => "legacy",
+        Canonical => "canonical", Capability => "capability"
+    }
     LogLevel {
         Off => "off", Error => "error", Warn => "warn", Info => "info", Debug => "debug",
         Trace => "trace"

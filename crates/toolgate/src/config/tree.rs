@@ -52,6 +52,9 @@ pub struct Config {
     pub store: Option<Hidden>,
     /// How tools are named towards clients.
     pub naming: Naming,
+    /// What stands in place of `mcp` in `mcp__upstream__tool`: letters and digits.
+    #[schemars(length(min = 1, max = 32))]
+    pub naming_prefix: Text,
     /// With `naming: none`, what becomes of tools that have the same name.
     pub duplicates: Duplicates,
     /// A JSON file of tool definitions, a list or `{"tools": [...]}`, served without an upstream.
@@ -122,6 +125,7 @@ impl Default for Config {
             data: None,
             store: None,
             naming: Naming::default(),
+            naming_prefix: Text::new(catalog::names::WIRE_PREFIX),
             duplicates: Duplicates::default(),
             catalog: None,
             upstreams: BTreeMap::new(),

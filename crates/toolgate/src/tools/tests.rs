@@ -66,6 +66,9 @@ async fn a_bound_tool_carries_all_it_takes_to_call_it() {
     assert_eq!(plain.description, "MCP tool: plain");
     let answer = search.execute(json!({"q": "x"})).await.unwrap();
     assert_eq!(answer, Output::Object(json!({"tool": "web.search", "args": {"q": "x"}})));
+    let renamed = client.tools_as("web", "my-server", &filter).unwrap();
+    assert_eq!(renamed[1].name, "web__my_server__web_search");
+    assert_eq!(renamed[1].execute(json!({"q": "x"})).await.unwrap(), answer);
     client.close().await;
 }
 

@@ -205,3 +205,29 @@ fn the_file_says_what_becomes_of_two_tools_of_one_name() {
     check("duplicates: first_wins\n", &["search", "mcp__b__search"], 0);
     check("duplicates: error\n", &[], 4);
 }
+
+/// C1, OR-11: the file says which of its names a tool is shown by, and it is called by any of them.
+#[test]
+fn the_file_says_which_names_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("tools.json"), r#"[{"name": "git.log"}]"#).unwrap();
+    let check = |naming: &str, named: &str| {
+        let file = format!("{naming}upstreams:\n  a: {{type: stub, tools: tools.json}}\n");
+        std::fs::write(folder.join("toolgate.yaml"), file).unwrap();
+        let listed = ran(folder, &["tools", "list"]).stdout;
+        let shown = listed.lines().any(|line| {
+            line.split('\t').next().is_some_and(|name| name.split('#').next() == Some(named))
+        });
+        assert!(shown, "{naming}: {listed}");
+        for name in [named, "git:log", "git.log"] {
+            let call = ran(folder, &["call", name]);
+            assert_eq!(call.code, 0, "{naming} {name}: {}", call.stderr);
+        }
+    };
+    check("", "git.log");
+    check("naming: legacy\n", "git:log");
+    check("naming: wire\n", "mcp__a__git_log");
+    check("naming: capability\n", "mcp__a__git_log");
+    check("naming: capability\nnaming_prefix: tools\n", "tools__a__git_log");
+}

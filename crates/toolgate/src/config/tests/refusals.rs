@@ -32,6 +32,14 @@ fn unknown_keys_are_named_with_the_nearest() {
 }
 
 #[test]
+fn a_prefix_of_names_has_no_separator() {
+    check(
+        "catalog: a\nnaming_prefix: a__b\n",
+        "toolgate.yaml:2: `naming_prefix` may have letters and digits only",
+    );
+}
+
+#[test]
 fn search_has_one_source_of_meanings_and_a_real_address() {
     check(
         "catalog: a\nsearch:\n  model: m\n  endpoint: {url: https://x, model: m}\n",
