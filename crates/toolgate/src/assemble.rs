@@ -14,6 +14,7 @@ pub(crate) mod programs;
 mod telemetry;
 mod upkeep;
 
+pub(crate) use connect::filter;
 pub(crate) use listed::catalogue;
 pub(crate) use output::redactor;
 
