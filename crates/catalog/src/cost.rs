@@ -38,6 +38,8 @@ pub struct ServerCost {
     pub upstream: UpstreamName,
     pub native: usize,
     pub transparent: usize,
+    /// The cards of all of them, as browses show them one by one in mode `gateway`.
+    pub cards: usize,
     pub tools: Vec<ToolCost>,
 }
 
@@ -127,6 +129,7 @@ fn server_cost((upstream, tools): (&UpstreamName, Vec<ToolCost>)) -> ServerCost 
         upstream: upstream.clone(),
         native: tools.iter().map(|tool| tool.native).sum(),
         transparent: tools.iter().map(|tool| tool.transparent).sum(),
+        cards: tools.iter().map(|tool| tool.card).sum(),
         tools,
     }
 }

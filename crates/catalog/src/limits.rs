@@ -26,9 +26,10 @@ pub const ERROR_CHECKS_MAX: u64 = 100_000;
 pub const TEXT_BYTES_PER_CHECK: usize = 16;
 /// Names in a schema's lists that take as long to go through as one check.
 pub const NAMES_PER_CHECK: usize = 16;
-/// A text that can keep the backtracking matcher busy to its bound, and what that counts as.
+/// A shorter text cannot keep the backtracking matcher busy.
 pub const TRIED_TEXT_BYTES_MIN: usize = 12;
-pub const TRIED_TEXT_CHECKS: u64 = 1_000;
+/// Matches of the backtracking matcher for one verdict, each of `PATTERN_STEPS_MAX` at worst.
+pub const TRIED_MATCHES_MAX: u64 = 20_000;
 /// The message of one violation.
 pub const VIOLATION_CHARS_MAX: usize = 200;
 

@@ -58,10 +58,8 @@ impl Schema {
     /// `$schema` is honoured where it is known, 2020-12 holds where it is absent.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let dialect = Self::dialect(schema, schema.to_string().len())?;
-        let mut load = budget::load(schema, dialect)?;
-        let validator;
-        (validator, load.tries) = build(schema)?;
-        Ok(Self { validator, load })
+        let load = budget::load(schema, dialect)?;
+        Ok(Self { validator: build(schema)?, load })
     }
 
     /// Whether `compile` will take a schema of so many bytes. Compiles only if nothing less tells.
@@ -143,19 +141,15 @@ fn offline() -> ValidationOptions<'static> {
     jsonschema::options().offline()
 }
 
-/// And whether patterns are matched by trying.
-fn build(schema: &Value) -> Result<(Validator, bool), SchemaError> {
+fn build(schema: &Value) -> Result<Validator, SchemaError> {
     let linear = PatternOptions::regex().size_limit(limits::PATTERN_BYTES_MAX);
     let bounded = PatternOptions::fancy_regex()
         .backtrack_limit(limits::PATTERN_STEPS_MAX)
         .size_limit(limits::PATTERN_BYTES_MAX);
     // Patterns with look-around are common (zod writes them for addresses); the linear matcher
     // cannot express them, the backtracking one can within a fixed number of steps.
-    if let Ok(validator) = offline().with_pattern_options(linear).build(schema) {
-        return Ok((validator, false));
-    }
-    let built = offline().with_pattern_options(bounded).build(schema);
-    built.map(|validator| (validator, true)).map_err(|error| {
+    let built = offline().with_pattern_options(linear).build(schema);
+    built.or_else(|_| offline().with_pattern_options(bounded).build(schema)).map_err(|error| {
         let place = error.instance_path().as_str();
         let place = if place.is_empty() { String::new() } else { format!("at `{place}`: ") };
         SchemaError::Broken(one_line(&format!("{place}{error}"), limits::VIOLATION_CHARS_MAX))

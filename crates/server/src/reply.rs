@@ -54,9 +54,7 @@ pub fn call(id: &Id, revision: Revision, server: &ServerInfo, done: &Done, form:
         Some(fault) if fault.code == Code::ToolNotFound && unknown_tool == UnknownTool::IsError => {
             encode::answer(id, revision, server, done.cleared.get(), method).into()
         }
-        Some(fault) if !method.is_tool_call() || in_protocol_channel(fault.code) => {
-            error(id, revision, fault)
-        }
+        Some(fault) if is_rpc_error(fault.code, method, via) => error(id, revision, fault),
         _ => encode::answer(id, revision, server, done.cleared.get(), method).into(),
     }
 }
@@ -129,6 +127,12 @@ fn rpc_error(id: &Id, error: &RpcError) -> Said {
     Said { bytes: encode::error(Some(id), error), error_code: Some(error.code) }
 }
 
+/// Whether a fault is answered as a JSON-RPC error. Whoever asked through a tool of ours is a model,
+/// and that tool has been called, whatever became of the other.
+fn is_rpc_error(code: Code, method: &Method, via: Via) -> bool {
+    via == Via::Name && (!method.is_tool_call() || in_protocol_channel(code))
+}
+
 fn in_protocol_channel(code: Code) -> bool {
     matches!(
         code,
@@ -186,6 +190,27 @@ mod tests {
         check(Code::TaskNotFound, new, -32602);
         check(Code::MethodNotFound, new, -32601);
         check(Code::PolicyDenied, old, -32603);
+    }
+
+    /// CW-83: nothing that is said through a tool of ours is a JSON-RPC error; by its name a tool
+    /// may be answered with one.
+    #[test]
+    fn a_call_through_a_tool_of_ours_is_answered_as_a_tool_answers() {
+        let check = |code: Code, by_name: bool| {
+            for method in [Method::CallTool, Method::ReadResource, Method::GetPrompt] {
+                assert!(!is_rpc_error(code, &method, Via::Argument), "{code}");
+            }
+            assert_eq!(is_rpc_error(code, &Method::CallTool, Via::Name), by_name, "{code}");
+            assert!(is_rpc_error(code, &Method::ReadResource, Via::Name), "{code}");
+        };
+        check(Code::ToolNotFound, true);
+        check(Code::AnswerInvalid, true);
+        check(Code::Protocol, true);
+        check(Code::ShuttingDown, true);
+        check(Code::Cancelled, true);
+        check(Code::MethodNotFound, true);
+        check(Code::PolicyDenied, false);
+        check(Code::ArgsInvalid, false);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod telemetry;
 mod upkeep;
 pub(crate) mod watched;
 
+pub(crate) use connect::filter;
 pub(crate) use listed::catalogue;
 pub(crate) use output::redactor;
 

@@ -13,10 +13,13 @@ pub struct Filter {
 
 impl Filter {
     pub fn accepts(&self, name: &str) -> bool {
-        let named =
-            |patterns: &[String]| patterns.iter().any(|pattern| glob::matches_sets(pattern, name));
         let include = self.include.as_deref().filter(|include| !include.is_empty());
-        include.is_none_or(named) && !named(&self.exclude)
+        include.is_none_or(|patterns| named(patterns, name)) && !self.excludes(name)
+    }
+
+    /// Whether it is left out by name.
+    pub fn excludes(&self, name: &str) -> bool {
+        named(&self.exclude, name)
     }
 
     /// Those of the definitions that are accepted, in their order.
@@ -27,6 +30,10 @@ impl Filter {
     pub(crate) fn admits(&self, definition: &Value) -> bool {
         self.accepts(definition.get("name").and_then(Value::as_str).unwrap_or_default())
     }
+}
+
+fn named(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| glob::matches_sets(pattern, name))
 }
 
 #[cfg(test)]

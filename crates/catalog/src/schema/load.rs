@@ -16,6 +16,10 @@ use crate::limits;
 pub(super) struct Spread {
     /// Checks of the value itself.
     here: u64,
+    /// Patterns that a text is matched with by trying.
+    tried: u64,
+    /// Whether some of them may be for keys.
+    tries_keys: bool,
     /// Subschemas that one member of an object meets.
     members: u64,
     /// Subschemas that one element of an array meets.
@@ -26,6 +30,8 @@ impl Spread {
     fn add(&mut self, part: Self, times: u64) {
         let sum = |a: u64, b: u64| a.saturating_add(b.saturating_mul(times));
         self.here = sum(self.here, part.here);
+        self.tried = sum(self.tried, part.tried);
+        self.tries_keys |= part.tries_keys;
         self.members = sum(self.members, part.members);
         self.elements = sum(self.elements, part.elements);
     }
@@ -33,6 +39,8 @@ impl Spread {
     fn or(self, other: Self) -> Self {
         Self {
             here: self.here.max(other.here),
+            tried: self.tried.max(other.tried),
+            tries_keys: self.tries_keys || other.tries_keys,
             members: self.members.max(other.members),
             elements: self.elements.max(other.elements),
         }
@@ -43,24 +51,27 @@ impl Spread {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     here: u64,
+    tried: u64,
+    tries_keys: bool,
     fan: u64,
     unfolded: u64,
     cyclic: bool,
-    /// Whether its patterns are matched by trying.
-    pub(super) tries: bool,
 }
 
 impl Load {
     pub(super) fn new(widest: Spread, unfolded: u64, cyclic: bool) -> Self {
         let fan = widest.members.max(widest.elements).max(1);
-        Self { here: widest.here.max(1), fan, unfolded, cyclic, tries: false }
+        let Spread { here, tried, tries_keys, .. } = widest;
+        Self { here: here.max(1), tried, tries_keys, fan, unfolded, cyclic }
     }
 
     /// Whether saying yes or no to this value stays within bounds.
     pub(super) fn can_judge(&self, value: &Size) -> bool {
         let ways = self.ways(value).min(self.unfolded);
-        let tried = if self.tries { value.tried } else { 0 };
-        self.work(value.units.saturating_add(tried), ways) <= limits::VERDICT_CHECKS_MAX
+        let texts = if self.tries_keys { value.texts + value.keys } else { value.texts };
+        let tried = texts.saturating_mul(self.tried).saturating_mul(ways);
+        tried <= limits::TRIED_MATCHES_MAX
+            && self.work(value.units, ways) <= limits::VERDICT_CHECKS_MAX
     }
 
     /// Whether finding all that is wrong with this value stays within bounds.
@@ -87,8 +98,9 @@ pub(super) struct Size {
     units: u64,
     /// Values within values.
     depth: u32,
-    /// What its texts add where patterns are matched by trying.
-    tried: u64,
+    /// Texts, and keys, that can keep a matcher busy which tries.
+    texts: u64,
+    keys: u64,
 }
 
 impl Size {
@@ -102,11 +114,11 @@ impl Size {
         self.units += 1;
         self.depth = self.depth.max(depth);
         match value {
-            Value::String(text) => self.read(text),
+            Value::String(text) => self.texts += self.read(text),
             Value::Array(items) => items.iter().for_each(|item| self.take(item, depth + 1)),
             Value::Object(fields) => {
                 for (key, value) in fields {
-                    self.read(key);
+                    self.keys += self.read(key);
                     self.take(value, depth + 1);
                 }
             }
@@ -114,11 +126,10 @@ impl Size {
         }
     }
 
-    fn read(&mut self, text: &str) {
+    /// One, if it is long enough to keep such a matcher busy.
+    fn read(&mut self, text: &str) -> u64 {
         self.units += (text.len() / limits::TEXT_BYTES_PER_CHECK) as u64;
-        if text.len() > limits::TRIED_TEXT_BYTES_MIN {
-            self.tried += limits::TRIED_TEXT_CHECKS;
-        }
+        u64::from(text.len() > limits::TRIED_TEXT_BYTES_MIN)
     }
 }
 
@@ -179,7 +190,12 @@ fn own(fields: &Map<String, Value>) -> Spread {
     let has =
         |key: &str| u64::from(matches!(fields.get(key), Some(Value::Object(_) | Value::Array(_))));
     let listed = count("enum") + count("required") + count("properties");
+    let own = fields.get("pattern").and_then(Value::as_str).is_some_and(is_tried);
+    let named = fields.get("patternProperties").and_then(Value::as_object);
+    let named = named.into_iter().flatten().filter(|(pattern, _)| is_tried(pattern)).count();
     Spread {
+        tried: u64::from(own) + named as u64,
+        tries_keys: named > 0 || fields.contains_key("propertyNames"),
         here: 1 + (listed / limits::NAMES_PER_CHECK) as u64,
         members: has("properties").max(has("additionalProperties"))
             + count("patternProperties") as u64
@@ -189,6 +205,14 @@ fn own(fields: &Map<String, Value>) -> Spread {
             + has("contains")
             + has("unevaluatedItems"),
     }
+}
+
+/// Whether a pattern looks around or back, which the linear matcher cannot.
+fn is_tried(pattern: &str) -> bool {
+    let looks_around =
+        ["(?=", "(?!", "(?<", "(?>", "\\k"].iter().any(|sign| pattern.contains(sign));
+    let pairs = pattern.bytes().zip(pattern.bytes().skip(1));
+    looks_around || pairs.into_iter().any(|pair| pair.0 == b'\\' && matches!(pair.1, b'1'..=b'9'))
 }
 
 /// The subschemas that the same value must fit.

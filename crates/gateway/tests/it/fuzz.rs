@@ -46,7 +46,8 @@ fn any_value() -> impl Strategy<Value = Value> {
 /// Arguments near enough to the schemas that every branch is reached.
 fn any_args() -> impl Strategy<Value = Value> {
     let keys = prop::sample::select(vec![
-        "query", "path", "top_k", "tool_id", "args", "dry_run", "handle", "selector", "x",
+        "query", "path", "top_k", "tool_id", "args", "dry_run", "handle", "selector", "uri",
+        "name", "x",
     ]);
     let near = prop::collection::vec((keys, any_value()), 0..4).prop_map(|fields| {
         Value::Object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())

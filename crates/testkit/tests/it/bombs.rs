@@ -1,6 +1,7 @@
 //! Schemas made to keep a validator busy: each ends in an answer or in a typed refusal, by a budget
 //! that counts and not by a clock.
 
+use gateway::OnViolation;
 use model::Code;
 use serde_json::{Map, Value, json};
 use toolgate_testkit::{Recorder, Script, TestGateway, World, tool};
@@ -84,7 +85,8 @@ async fn answered(schema: Value, value: Value) -> Option<Code> {
     }
     let definition = tool("it", json!({"outputSchema": output}));
     let recorder = Recorder::new().tool(definition, Script::Echo);
-    let world = TestGateway::new().upstream("shelf", recorder).start().await;
+    let gate = TestGateway::new().upstream("shelf", recorder);
+    let world = gate.settings(|set| set.output.on_violation = OnViolation::Block).start().await;
     code(&world.send(World::request("it", json!({"a": value}))).await)
 }
 

@@ -41,16 +41,18 @@ pub(super) fn member(
         message: format!("upstream `{name}`: {}", error.message),
         ..error
     })?;
-    let own = |texts: &Vec<Text>| texts.iter().map(|text| text.as_str().to_owned()).collect();
     Ok(Member {
         timeout: upstream.timeout,
         tool_timeouts: upstream.tool_timeouts.clone(),
-        filter: Filter {
-            include: upstream.include.as_ref().map(own),
-            exclude: own(&upstream.exclude),
-        },
+        filter: filter(upstream),
         ..Member::new(connector)
     })
+}
+
+/// Which of its tools an upstream offers.
+pub(crate) fn filter(upstream: &Upstream) -> Filter {
+    let own = |texts: &Vec<Text>| texts.iter().map(|text| text.as_str().to_owned()).collect();
+    Filter { include: upstream.include.as_ref().map(own), exclude: own(&upstream.exclude) }
 }
 
 /// The manifest of one upstream; the demo brings its own.

@@ -28,7 +28,7 @@ pub(crate) struct Seen {
 
 /// Asks every upstream, also those that list nothing at all.
 pub(crate) async fn look(config: &Config) -> Result<Seen, CliError> {
-    let sources = sources(config, None, config.profile(Transport::Stdio))?;
+    let sources = sources(config, None, config.profile(served(config)))?;
     let lists = sources.upstreams.list_bare().await;
     sources.upstreams.close().await;
     let (listed, failures) = sorted_out(lists);
@@ -40,7 +40,7 @@ pub(crate) async fn look(config: &Config) -> Result<Seen, CliError> {
 
 /// The catalogue alone, as a gate would have it: what a gate would hold back for drift is held back.
 pub(crate) async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
-    let sources = sources(config, None, config.profile(Transport::Stdio))?;
+    let sources = sources(config, None, config.profile(served(config)))?;
     let lists = sources.upstreams.list_within(patience(config)).await;
     sources.upstreams.close().await;
     let pins = pins(config).await?;
@@ -74,6 +74,12 @@ pub(super) fn own_catalogue(
 /// How the tools of so many upstreams are named.
 fn style(config: &Config, upstreams: usize) -> Style<'_> {
     Style { naming: naming(config).among(upstreams), prefix: config.naming_prefix.as_str() }
+}
+
+/// How a gate of this configuration is reached, so that what is said of tools holds for that gate:
+/// one that others can reach holds back more.
+fn served(config: &Config) -> Transport {
+    config.transport.unwrap_or(Transport::Http)
 }
 
 type Failures = Vec<(UpstreamName, Fault)>;
@@ -127,7 +133,7 @@ fn drifted(
     (tools, extras): &Listed,
     pins: &[Pin],
 ) -> BTreeMap<ItemKey, Finding> {
-    if drift(config, config.profile(Transport::Stdio)).of(name) != DriftRule::Hold {
+    if drift(config, config.profile(served(config))).of(name) != DriftRule::Hold {
         return BTreeMap::new();
     }
     let own: Vec<Pin> = pins.iter().filter(|pin| pin.upstream == *name).cloned().collect();

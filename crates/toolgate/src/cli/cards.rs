@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use catalog::limits::TOP_K_MAX;
 use catalog::providers::{self, Provider};
 use catalog::{Catalogue, Entry, Query};
 use clap::Subcommand;
@@ -22,7 +23,7 @@ pub enum CardsCommand {
         /// Only the cards that match these words, best first; else all, by name
         #[arg(long, value_name = "WORDS")]
         query: Option<String>,
-        /// How many cards at most [default: all, or 20 with --query]
+        /// How many cards at most [default: all, or 20 with --query, which gives no more than 50]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
         max: Option<u16>,
     },
@@ -47,6 +48,10 @@ fn chosen(
         let listed = catalogue.entries().iter().filter(|entry| entry.quarantined().is_none());
         return Ok(listed.take(max.unwrap_or(usize::MAX)).map(Arc::clone).collect());
     };
+    if let Some(max) = max.filter(|max| *max > TOP_K_MAX) {
+        let message = format!("`--max {max}` with `--query`: a search gives at most {TOP_K_MAX}");
+        return Err(CliError::usage(message).hint("leave out `--query` for all cards, by name"));
+    }
     let query = Query::Words(words.to_owned());
     let found = catalogue
         .browse(&query, max.unwrap_or(20), &|_| true)

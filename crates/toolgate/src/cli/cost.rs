@@ -41,7 +41,8 @@ pub(super) fn run(context: &Context, args: &CostArgs) -> Result<(), CliError> {
             .out
             .json(&json!({"cost": cost, "auto": choice, "mode": config.mode, "again": again}));
     }
-    context.out.table(&["server", "tools", "native", "transparent"], &rows(&cost, args.tools))?;
+    let columns = ["server", "tools", "native", "transparent", "cards (gateway)"];
+    context.out.table(&columns, &rows(&cost, args.tools))?;
     totals(context, config, &cost)?;
     if let Some(percent) = args.discount {
         let [native, transparent, gateway] =
@@ -59,14 +60,16 @@ fn discounted(tokens: usize, percent: u8) -> usize {
 }
 
 fn rows(cost: &Cost, every_tool: bool) -> Vec<Vec<String>> {
+    let row = |name: String, tools: String, costs: [usize; 3]| {
+        [name, tools].into_iter().chain(costs.map(|tokens| tokens.to_string())).collect()
+    };
     let mut rows = Vec::new();
     for server in &cost.servers {
         let (tools, name) = (server.tools.len().to_string(), server.upstream.to_string());
-        rows.push(vec![name, tools, server.native.to_string(), server.transparent.to_string()]);
+        rows.push(row(name, tools, [server.native, server.transparent, server.cards]));
         for tool in server.tools.iter().filter(|_| every_tool) {
             let name = format!("  {}", tool.name);
-            let (native, stripped) = (tool.native.to_string(), tool.transparent.to_string());
-            rows.push(vec![name, String::new(), native, stripped]);
+            rows.push(row(name, String::new(), [tool.native, tool.transparent, tool.card]));
         }
     }
     rows

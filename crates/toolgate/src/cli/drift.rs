@@ -27,21 +27,40 @@ pub(super) async fn diff(context: &Context, config: &Config) -> Result<(), CliEr
     if context.out.is_json() {
         return context.out.json(&told::as_json(&drifts));
     }
-    let lines: Vec<String> = drifts.iter().flat_map(told::lines).collect();
+    let lines: Vec<String> = drifts
+        .iter()
+        .flat_map(|(upstream, (_, drifts))| told::lines(upstream, drifts.iter()))
+        .collect();
     match (lines.is_empty(), seen.failures.is_empty()) {
         (true, true) => context.out.line("everything is as it was accepted"),
         (true, false) => context.out.line("everything that is listed is as it was accepted"),
-        _ => lines.iter().try_for_each(|line| context.out.line(line)),
+        _ => {
+            lines.iter().try_for_each(|line| context.out.line(line))?;
+            let hash = told::hash(&drifts);
+            let how =
+                format!("`toolgate tools accept --all --hash {hash}` accepts this and no more");
+            context.out.note(&how);
+            Ok(())
+        }
     }
 }
 
-/// Takes what is listed now as accepted, for these names or for all. A name that means nothing, or
-/// several things, is refused, and nothing is changed then.
+/// What somebody accepts.
+#[derive(Debug)]
+pub(super) struct Acceptance<'a> {
+    pub(super) tools: &'a [String],
+    pub(super) all: bool,
+    /// What `diff` called all that it showed.
+    pub(super) hash: Option<&'a str>,
+}
+
+/// Takes what is listed now as accepted, for these names or for all, and shows what that is. A name
+/// that means nothing, or several things, is refused, and nothing is changed then; nor is anything
+/// if something else differs now than was shown.
 pub(super) async fn accept(
     context: &Context,
     config: &Config,
-    tools: &[String],
-    all: bool,
+    Acceptance { tools, all, hash }: Acceptance<'_>,
 ) -> Result<(), CliError> {
     if all != tools.is_empty() {
         return Err(CliError::usage("name the tools to accept, or pass --all")
@@ -50,16 +69,27 @@ pub(super) async fn accept(
     let store = context.existing_store(config).await?;
     let Seen { listed, catalogue, .. } = look(context, config).await?;
     let drifts = drifts(&store, listed).await?;
+    let now = told::hash(&drifts);
+    // A server is started anew for each command, and may show something else each time.
+    if hash.is_some_and(|shown| shown != now) {
+        let message = "what differs now is not what was shown; nothing is accepted";
+        return Err(CliError::new(Exit::Failure, message)
+            .hint("`toolgate tools diff` shows what differs, and the hash of that"));
+    }
     let chosen =
         if all { chosen::all(&drifts) } else { chosen::named(&drifts, &catalogue, tools)? };
     let mut accepted = Vec::new();
     for (upstream, names) in chosen {
         take(&store, &upstream, &names, &drifts).await?;
+        if let Some((_, drifts)) = drifts.get(&upstream).filter(|_| !context.out.is_json()) {
+            let taken = drifts.iter().filter(|(name, _)| names.contains(name));
+            told::lines(&upstream, taken).iter().for_each(|line| context.out.note(line));
+        }
         accepted.extend(names.iter().map(|name| told::label(&upstream, name)));
     }
     store.close().await;
     if context.out.is_json() {
-        return context.out.json(&json!({"accepted": accepted}));
+        return context.out.json(&json!({"accepted": accepted, "hash": now}));
     }
     accepted
         .iter()

@@ -1,5 +1,7 @@
 //! `toolgate tools`: what is in the catalogue, as its cards and definitions, and how it is found.
 
+mod offer;
+
 use std::sync::Arc;
 
 use catalog::{Catalogue, Entry, Look, Query, Tally, cards};
@@ -18,16 +20,33 @@ use crate::config::{LogLevel, Overrides};
 
 /// A description in a table.
 const DESCRIPTION_CHARS: usize = 72;
+/// What a browse gives at most.
+const TOP_MAX: i64 = 50;
+const _: () = assert!(catalog::limits::TOP_K_MAX == 50, "help and bound say the same");
 /// What was found out about the tools, below their list.
 const CONCERNS_MAX: usize = 20;
 
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
     /// List the tools
-    List,
+    List {
+        /// Show all names that each tool goes by
+        #[arg(long)]
+        ids: bool,
+    },
     /// Show one tool with its schema
     Show {
         /// The tool, by any name it goes by
+        name: String,
+    },
+    /// Show the namespace that a name is taken to be in
+    Namespace {
+        /// A tool's name, as its upstream writes it
+        name: String,
+    },
+    /// Show which upstreams would offer a tool of this name, and why others would not
+    Explain {
+        /// A tool's name, as its upstream writes it
         name: String,
     },
     /// Find tools for a query, as a model would
@@ -37,9 +56,9 @@ pub enum ToolsCommand {
         /// Show where each score comes from
         #[arg(long)]
         explain: bool,
-        /// How many tools
-        #[arg(long, value_name = "N", default_value_t = 10)]
-        top: usize,
+        /// How many tools, at most 50
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=TOP_MAX))]
+        top: u16,
     },
     /// Show how the tools differ from what was accepted
     Diff,
@@ -50,18 +69,29 @@ pub enum ToolsCommand {
         /// Accept everything that differs
         #[arg(long)]
         all: bool,
+        /// Accept only if what differs is still what `tools diff` showed with this hash
+        #[arg(long, value_name = "HASH")]
+        hash: Option<String>,
     },
 }
 
 pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliError> {
+    match &command {
+        ToolsCommand::Namespace { name } => return offer::namespace(context, name),
+        ToolsCommand::Explain { name } => return offer::explain(context, name),
+        _ => {}
+    }
     let loaded = context.start_upstreams(LogLevel::Warn, Overrides::default())?;
     let catalogue = || context.block_on(assemble::catalogue(&loaded.config));
     match command {
-        ToolsCommand::List => list(context, &catalogue()?),
+        ToolsCommand::Namespace { .. } | ToolsCommand::Explain { .. } => Ok(()),
+        ToolsCommand::List { ids: true } => offer::ids(context, &catalogue()?),
+        ToolsCommand::List { ids: false } => list(context, &catalogue()?),
         ToolsCommand::Show { name } => show(context, &catalogue()?, &name),
         ToolsCommand::Diff => context.block_on(drift::diff(context, &loaded.config)),
-        ToolsCommand::Accept { tools, all } => {
-            context.block_on(drift::accept(context, &loaded.config, &tools, all))
+        ToolsCommand::Accept { tools, all, hash } => {
+            let wanted = drift::Acceptance { tools: &tools, all, hash: hash.as_deref() };
+            context.block_on(drift::accept(context, &loaded.config, wanted))
         }
         ToolsCommand::Search { query, explain: wants_why, top } => {
             let catalogue = catalogue()?;
@@ -71,7 +101,7 @@ pub(super) fn run(context: &Context, command: ToolsCommand) -> Result<(), CliErr
             let meaning = heard.meaning.as_ref();
             let look = Look {
                 meaning: meaning.map(|(meant, vector)| (meant.as_ref(), vector.as_slice())),
-                ..Look::new(top, &|_| true)
+                ..Look::new(usize::from(top), &|_| true)
             };
             heard.note.iter().for_each(|note| context.out.note(note));
             if wants_why {

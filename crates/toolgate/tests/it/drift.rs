@@ -162,6 +162,55 @@ fn what_is_put_at_the_end_or_added_is_shown() {
     assert!(rows[1]["changes"].as_array().is_some_and(|changes| !changes.is_empty()), "{rows}");
 }
 
+/// Each command starts the server anew: one that shows something else every time is accepted as it
+/// was shown, or not at all.
+#[test]
+fn what_is_accepted_is_what_was_shown() {
+    let home = home(&["up"]);
+    list(&home, "up", &[tool("a", "First.")]);
+    assert_eq!(run(&home, &["call", "a"]).code, 0);
+    let changing = SERVER.replace(
+        r#"result='{"tools":'$(cat "$1.json")'}'"#,
+        r#"result='{"tools":'$(sed "s/First/$(wc -l < lists)/" "$1.json")'}'"#,
+    );
+    assert_ne!(changing, SERVER);
+    home.write("server.sh", &changing);
+    let hash = |home: &Home| {
+        answer(home, &["tools", "diff"])[0]["accept_hash"].as_str().unwrap().to_owned()
+    };
+    let shown = run(&home, &["tools", "diff"]);
+    assert!(shown.stderr.contains("tools accept --all --hash "), "{}", shown.stderr);
+    let other = run(&home, &["tools", "accept", "--all", "--hash", &hash(&home)]);
+    assert_eq!(other.code, 1, "{}", other.stdout);
+    assert!(other.stderr.contains("not what was shown"), "{}", other.stderr);
+    held(&run(&home, &["call", "a"]));
+
+    home.write("server.sh", SERVER);
+    list(&home, "up", &[tool("a", "Second.")]);
+    let same = run(&home, &["tools", "accept", "a", "--hash", &hash(&home)]);
+    assert_eq!((same.code, same.stdout.as_str()), (0, "accepted up/a\n"), "{}", same.stderr);
+    assert!(same.stderr.contains(r#"/description: "First." -> "Second.""#), "{}", same.stderr);
+    assert_eq!(run(&home, &["call", "a"]).code, 0);
+}
+
+/// What others can reach holds back what changed unless it is told otherwise, and so it is said.
+#[test]
+fn what_a_gate_for_others_would_hold_is_listed_as_held() {
+    let home = home(&["up"]);
+    let file = std::fs::read_to_string(home.path().join("toolgate.yaml")).unwrap();
+    let file = file.replace(", drift: hold", "");
+    home.write("toolgate.yaml", &file);
+    list(&home, "up", &[tool("a", "First.")]);
+    assert_eq!(run(&home, &["call", "a"]).code, 0);
+    list(&home, "up", &[tool("a", "Changed.")]);
+    let is_held = || run(&home, &["tools", "list"]).stdout.contains("held back");
+    assert!(!is_held());
+    home.write("toolgate.yaml", &format!("host: 0.0.0.0\n{file}"));
+    assert!(is_held());
+    home.write("toolgate.yaml", &format!("host: 0.0.0.0\ntransport: stdio\n{file}"));
+    assert!(!is_held());
+}
+
 #[test]
 fn a_name_that_means_nothing_or_two_things_accepts_nothing() {
     let home = home(&["one", "two"]);

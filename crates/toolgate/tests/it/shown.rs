@@ -155,6 +155,41 @@ fn a_changed_prompt_and_resource_are_shown_and_accepted() {
     assert_eq!(ran(folder, &["tools", "diff"]).stdout, "everything is as it was accepted\n");
 }
 
+/// Whoever asks for more than a search gives is told, and not given less without a word.
+#[test]
+fn more_than_a_search_gives_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    shelf(folder, &json!([tool("a", "First.")]));
+    let render = ["cards", "render", "--provider", "openai"];
+    let check = |arguments: &[&str], code: i32| {
+        assert_eq!(ran(folder, arguments).code, code, "{arguments:?}")
+    };
+    check(&["tools", "search", "first", "--top", "50"], 0);
+    check(&["tools", "search", "first", "--top", "51"], 2);
+    check(&[&render[..], &["--query", "first", "--max", "50"]].concat(), 0);
+    check(&[&render[..], &["--query", "first", "--max", "51"]].concat(), 2);
+    check(&[&render[..], &["--max", "51"]].concat(), 0);
+}
+
+/// OR-6: which upstreams offer a tool of some name, without one of them being started.
+#[test]
+fn what_a_name_comes_to_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let config = "upstreams:\n  off: {command: /nowhere, enabled: false}\n  open: {command: /nowhere}\n  picky: {command: /nowhere, include: [\"get_*\"], exclude: [get_all]}\n";
+    std::fs::write(folder.join("toolgate.yaml"), config).unwrap();
+    let check = |name: &str, expected: [bool; 3], why: &str| {
+        let told = answer(folder, &["tools", "explain", name, "--json"]);
+        let accepts = [0, 1, 2].map(|n| told["upstreams"][n]["accepts"] == true);
+        assert_eq!(accepts, expected, "{told}");
+        assert_eq!(told["upstreams"][2]["why"], why);
+    };
+    check("get_one", [false, true, true], "`include` names it");
+    check("get_all", [false, true, false], "`exclude` names it");
+    check("put_one", [false, true, false], "`include` does not name it");
+}
+
 /// CW-40: what a provider's discount means for these tools.
 #[test]
 fn a_discount_is_taken_off_what_is_sent_again() {

@@ -3,16 +3,15 @@
 //! Everything shown here came from an upstream that may mean harm: each character that a terminal
 //! could act on, or that an eye cannot see, is written out, and what differs is never cut unseen.
 
-use std::collections::BTreeMap;
-
 use catalog::drift::{Change, Drift, Name, items, pins_of};
 use model::fault::one_line;
-use model::{ItemKind, UpstreamName};
+use model::{ItemKind, UpstreamName, canonical};
 use serde_json::{Value, json};
 
 use super::Drifts;
-use crate::assemble::listed::Listed;
 
+/// Of the hash that stands for all that differs: nobody finds another list with the same.
+const HASH_CHARS: usize = 16;
 /// A place in a line of the diff.
 const PLACE_CHARS: usize = 300;
 /// What differs, in one value. It is shown whole unless it is longer than this.
@@ -20,8 +19,9 @@ const DIFFERING_CHARS: usize = 4_000;
 /// What is alike before and after it.
 const AROUND_CHARS: usize = 60;
 
-pub(super) fn lines(
-    (upstream, (_, drifts)): (&UpstreamName, &(Listed, BTreeMap<Name, Drift>)),
+pub(super) fn lines<'a>(
+    upstream: &UpstreamName,
+    drifts: impl Iterator<Item = (&'a Name, &'a Drift)>,
 ) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, drift) in drifts {
@@ -40,8 +40,22 @@ pub(super) fn label(upstream: &UpstreamName, (kind, name): &Name) -> String {
     }
 }
 
+/// Stands for all that differs, as it is listed now: what somebody was shown, in a word.
+pub(super) fn hash(drifts: &Drifts) -> String {
+    let rows = drifts.iter().flat_map(|(upstream, ((definitions, extras), drifts))| {
+        let listed = pins_of(upstream, &items(definitions, extras));
+        let row = move |(name, drift): (&Name, &Drift)| {
+            let definition = listed.get(name).map(|pin| pin.hash.clone());
+            json!([upstream, name.0, name.1, drift.as_str(), definition, drift.changes()])
+        };
+        drifts.iter().map(row).collect::<Vec<_>>()
+    });
+    canonical::hash(&rows.collect()).chars().take(HASH_CHARS).collect()
+}
+
 /// Every difference, with the whole definition as it is listed now.
 pub(super) fn as_json(drifts: &Drifts) -> Value {
+    let hash = &hash(drifts);
     let rows = drifts.iter().flat_map(|(upstream, ((definitions, extras), drifts))| {
         let listed = pins_of(upstream, &items(definitions, extras));
         drifts.iter().map(move |(name, drift)| {
@@ -53,6 +67,7 @@ pub(super) fn as_json(drifts: &Drifts) -> Value {
                 "grade": drift.grade(),
                 "changes": drift.changes(),
                 "definition": listed.get(name).map(|pin| &pin.definition),
+                "accept_hash": hash,
             })
         })
     });
