@@ -36,9 +36,10 @@ pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
         None => rule(rules, facts.method.action(), facts),
     };
     let effective_mode = ruling.mode.map_or(facts.mode(), |mode| mode.min(facts.mode()));
-    let needs = match rules.is_by_mode() && ruling.allowed {
-        true => Needs::of(facts, effective_mode),
-        false => Needs::default(),
+    let needs = if rules.is_by_mode() && ruling.allowed {
+        Needs::of(facts, effective_mode)
+    } else {
+        Needs::default()
     };
     let gate = facts
         .capability

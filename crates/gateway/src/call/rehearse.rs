@@ -43,13 +43,9 @@ impl Gateway {
             None => Box::pin(self.outcome(&request, &tool, way, entry)).await?,
         };
         let text = format!("dry run of `{}`: arguments fit; {outcome}", tool.shown_name);
-        let mut report = report(&tool, entry, outcome);
-        if self.is_doubted(&tool.item.key.upstream) {
-            let note = "its upstream's list is in doubt; a call would have it compared first";
-            report["notes"] = json!([note]);
-            return Ok((format!("{text}; {note}"), report));
-        }
-        Ok((text, report))
+        let doubted = self.is_doubted(&tool.item.key.upstream);
+        let text = if doubted { format!("{text}; {IN_DOUBT}") } else { text };
+        Ok((text, report(&tool, entry, (outcome, doubted))))
     }
 
     /// What the stages behind the judgement would say, as things stand.
@@ -77,7 +73,9 @@ impl Gateway {
     }
 }
 
-fn report(tool: &Tool, entry: &Entry, outcome: &str) -> Value {
+const IN_DOUBT: &str = "its upstream's list is in doubt; a call would have it compared first";
+
+fn report(tool: &Tool, entry: &Entry, (outcome, doubted): (&str, bool)) -> Value {
     let decision = entry.record.decision.as_ref();
     let checks = entry.record.stages.iter().map(|stage| json!({"name": stage, "status": "passed"}));
     json!({
@@ -87,6 +85,7 @@ fn report(tool: &Tool, entry: &Entry, outcome: &str) -> Value {
         "upstream_name": tool.item.name,
         "args_valid": true,
         "outcome": outcome,
+        "notes": doubted.then_some(IN_DOUBT).into_iter().collect::<Vec<_>>(),
         "deed": Deed::of(tool).to_string(),
         "approval_mode": decision.map(|decision| decision.effective_mode),
         "reason": decision.map(|decision| decision.reason.as_str()),

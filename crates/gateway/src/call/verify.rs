@@ -102,9 +102,11 @@ async fn found_out(
         return Ok(Vec::new());
     };
     let principal = &request.caller.principal;
+    // Records are found by whoever has them made.
+    let outermost = request.caller.acts_for.as_ref().unwrap_or(principal);
     let filter = RecordFilter {
         limit: EVIDENCE_RECORDS_MAX,
-        principal: Some(principal.to_string()),
+        principal: Some(outermost.to_string()),
         run_id: Some(run_id),
         ..RecordFilter::default()
     };

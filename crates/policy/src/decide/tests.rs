@@ -238,6 +238,15 @@ fn the_production_default_hides_what_no_manifest_declares() {
     assert_eq!(declared("destructive").question().gate(), "DESTRUCTIVE");
 }
 
+/// Capabilities are of tools: what else there is needs a policy that speaks of it.
+#[test]
+fn the_production_default_shows_neither_resources_nor_prompts() {
+    for method in [Method::ReadResource, Method::GetPrompt] {
+        let world = World { method, rules: Rules::permit_declared(), ..World::new("") };
+        assert_eq!(world.decide().decision.action, DecisionAction::Deny);
+    }
+}
+
 /// C39: whatever policies allow, an allow still needs what the mode of the call needs, and the mode
 /// is the one that policies lowered it to.
 #[test]

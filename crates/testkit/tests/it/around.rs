@@ -68,14 +68,16 @@ async fn nothing_arrives(mode: Mode) {
                 // A reason to ask for lists; not for the sake of somebody who sees nothing of them.
                 watched.ring();
             }
-            for (over, era) in line::ALL {
+            // One policy that permits nothing over every line; the others over one.
+            let all = policy.is_empty() && doors == Doors::One;
+            for (over, era) in line::ALL.iter().take(if all { line::ALL.len() } else { 1 }) {
                 // Whoever may know of an upstream may say how much it should log.
-                said += say_everything(&world, over, era, !may_know).await;
+                said += say_everything(&world, *over, *era, !may_know).await;
                 assert_eq!(watched.seen(), [""; 0], "{mode:?} {over:?} {era:?} `{policy}`");
             }
         }
     }
-    assert!(said > 1_000, "{said} requests");
+    assert!(said > 300, "{said} requests");
 }
 
 /// B11: one choke point, in mode `native`.
