@@ -16,7 +16,7 @@ use crate::config::{LogLevel, Overrides};
 
 use carry::{CassetteArgs, ExportArgs};
 pub(super) use carry::{json_argument, run as of_run};
-pub use filter::FilterArgs;
+pub(super) use filter::FilterArgs;
 use tend::{PruneArgs, VerifyArgs};
 
 /// What is shown of a result or an error in a table.
