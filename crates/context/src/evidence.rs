@@ -2,11 +2,12 @@
 
 use model::evidence::{Evidence, EvidenceKind, EvidenceSource, Freshness, InstructionTreatment};
 use model::evidence::{Integrity, evidence_ref};
+use model::fault::one_line;
 use model::{Class, canonical};
 use serde_json::Value;
 
 use crate::json::pointer_token;
-use crate::limits::EVIDENCE_CHARS_MAX;
+use crate::limits::{EVIDENCE_CHARS_MAX, FACT_CHARS_MAX, MUTATIONS_MAX};
 use crate::redact::Redactor;
 use crate::sanitise::Cleaner;
 
@@ -47,6 +48,26 @@ pub fn evidence(
         })
     };
     keys.iter().filter_map(mint).collect()
+}
+
+/// The ids under these keys, and of a list under one of them each: what a write made or changed.
+pub fn mutation_refs(
+    structured: Option<&Value>,
+    keys: &[String],
+    redactor: &Redactor,
+) -> Vec<String> {
+    let Some(root) = structured else { return Vec::new() };
+    let named = keys.iter().filter_map(|key| find(root, key)).map(|(_, value)| value);
+    let each = named.flat_map(|value| match value {
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    });
+    let ids = each.filter_map(|value| match value {
+        Value::String(text) => Some(redactor.redact(text).into_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    ids.take(MUTATIONS_MAX).map(|id| one_line(&id, FACT_CHARS_MAX)).collect()
 }
 
 /// The value and its pointer; `null` is no evidence of anything.

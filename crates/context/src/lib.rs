@@ -31,7 +31,7 @@ pub use blob::Blob;
 pub use brief::{Brief, BriefRules, Phase, brief};
 pub use clear::{Clearing, Rules, Size, clear, raw_hash};
 pub use cleared::Cleared;
-pub use evidence::{Witness, evidence};
+pub use evidence::{Witness, evidence, mutation_refs};
 pub use keep::{holds_secret, without_secrets};
 pub use normalise::{Normalised, normalise};
 pub use redact::Redactor;

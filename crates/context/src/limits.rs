@@ -2,6 +2,8 @@
 
 /// A fact is shorter than this; what is longer is no fact.
 pub(crate) const FACT_CHARS_MAX: usize = 200;
+/// What one write can be on record to have changed.
+pub(crate) const MUTATIONS_MAX: usize = 100;
 /// What a summary is taken from: long enough that a secret at its end is seen whole.
 pub(crate) const SUMMARY_SOURCE_CHARS: usize = 3 * model::limits::SUMMARY_CHARS_MAX;
 /// Binary parts of one answer that get an artifact each; the rest share one.

@@ -8,7 +8,9 @@ use catalog::Entry as Tool;
 use context::Cleared;
 use model::limits::{TASK_KEPT, TASKS_LISTED_MAX, TASKS_MAX};
 use model::task::TaskState;
-use model::{Answer, Call, CallId, Caller, Client, Fault, ItemKey, Method, TaskVerb, TraceId};
+use model::{
+    Answer, Call, CallId, Caller, Client, Code, Fault, ItemKey, Method, TaskVerb, TraceId,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::TaskRow;
@@ -106,6 +108,29 @@ pub(crate) async fn note(
     };
     if let Some(in_force) = in_force.filter(|state| answer.task_state() != Some(*state)) {
         unsay(answer, in_force);
+    }
+}
+
+/// How the task stands that was asked about. Its end is known by asking, and by nothing else.
+pub(crate) fn told(call: &Call, answer: &Answer) -> Option<TaskState> {
+    let about = call.method.as_deref().is_some_and(|name| name.starts_with("tasks/"));
+    let said = if about { answer.task_state()? } else { return None };
+    let result = answer.rest.get("result").and_then(|result| result.get("isError"));
+    let failed = said == TaskState::Completed && result.is_some_and(|failed| failed == true);
+    Some(if failed { TaskState::Failed } else { said })
+}
+
+/// Why a task failed, in its upstream's words, and whether it may be begun again.
+pub(crate) fn failure(answer: &Answer) -> Fault {
+    let part = |key: &str, name: &str| answer.rest.get(key).and_then(|part| part.get(name));
+    let why = answer.rest.get("statusMessage").or_else(|| part("error", "message"));
+    let why = why.and_then(Value::as_str).map(|why| format!(": {why}")).unwrap_or_default();
+    let fault = Fault::new(Code::UpstreamError, format!("the task failed{why}"));
+    let retryable = fault.retryable();
+    let fault = fault.with("retryable", retryable);
+    match part("error", "code") {
+        Some(code) => fault.with("upstream_code", code.clone()),
+        None => fault,
     }
 }
 

@@ -52,6 +52,9 @@ pub struct Capability {
     pub arg_constraints: BTreeMap<String, ArgConstraint>,
     #[serde(default)]
     pub evidence_keys: Vec<String>,
+    /// Fields of the structured answer with the ids of what a call made or changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mutation_keys: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<Idempotency>,
     #[serde(default, alias = "retry_policy")]

@@ -93,6 +93,9 @@ pub struct CallResult {
     /// What a decision may cite of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+    /// What the write says it has made or changed, by the ids in its answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mutation_refs: Vec<String>,
     /// What was odd about the answer, such as a broken output schema that was let through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,

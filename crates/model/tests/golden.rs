@@ -107,6 +107,7 @@ fn outcome() -> CallResult {
         }],
         result_hash: Some("b".repeat(64)),
         evidence: Vec::new(),
+        mutation_refs: Vec::new(),
         findings: Vec::new(),
         error: None,
         policy_decision_id: Some(DecisionId::from_string("dec_1")),

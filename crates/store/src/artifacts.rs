@@ -16,7 +16,7 @@ use model::{
 
 use crate::database::{Connection, broken};
 use crate::store::Store;
-use crate::word;
+use crate::{failpoint, word};
 use keep::{Keep, Kept};
 use room::Sweep;
 
@@ -80,6 +80,7 @@ impl Store {
                 Fault::new(Code::Internal, Keep::UNKEPT).logging(log)
             };
             self.objects().put(&hash, new.bytes.clone()).await.map_err(unkept)?;
+            failpoint::file("artifact.written").map_err(Fault::internal).map_err(unkept)?;
             self.write(Keep::new(new, hash.clone(), self.now(), quotas.clone())).await
         };
         match kept {

@@ -3,18 +3,18 @@
 //! Cutting off the newest entries leaves a sound chain, and whoever can write the database could
 //! compute it anew. A checkpoint says what the head was, under a key the database does not have.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use model::{Code, Fault, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::chain;
 use crate::database::{Connection, broken};
-use crate::folder;
 use crate::seal::{PublicKey, Seal};
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
+use crate::{chain, failpoint, folder};
 
 /// Every checkpoint once more, one a line, for copying elsewhere.
 pub const FILE: &str = "checkpoints.jsonl";
@@ -127,10 +127,23 @@ fn words(kind: Word, seq: i64, hash: &str, at: Timestamp) -> String {
 fn append_line(dir: &Path, checkpoint: &Checkpoint) -> Result<(), String> {
     let mut file = folder::private_file(&dir.join(FILE)).map_err(|error| error.to_string())?;
     let line = serde_json::to_string(checkpoint).map_err(|error| error.to_string())?;
-    std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))
-        .and_then(|_end| file.write_all(format!("{line}\n").as_bytes()))
+    failpoint::file("checkpoint.noted")
+        .and_then(|()| fresh_line(&mut file))
+        .and_then(|start| file.write_all(format!("{start}{line}\n").as_bytes()))
         .and_then(|()| file.sync_data())
         .map_err(|error| error.to_string())
+}
+
+/// Goes to the end of the file, and says what must come before a line there: a crash may have torn
+/// the last one, and the next must not be lost with it.
+fn fresh_line(file: &mut File) -> io::Result<&'static str> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok("");
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(if last == *b"\n" { "" } else { "\n" })
 }
 
 struct Signed(Checkpoint);
@@ -142,6 +155,7 @@ impl Write for Signed {
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
         insert(connection, &self.0).await?;
+        failpoint::write("checkpoint.stored")?;
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use model::{Answer, Code, Fault, RecordId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::database::{Connection, broken};
+use crate::failpoint;
 use crate::records::Opened;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
@@ -127,6 +128,7 @@ pub(crate) async fn take(
     now: Timestamp,
 ) -> Result<(), WriteError> {
     rows::remove(connection, &claim.scope, &claim.key).await?;
+    failpoint::write("claim.removed")?;
     rows::insert(connection, claim, owner, record_id, now).await?;
     Ok(())
 }
@@ -167,6 +169,7 @@ impl Write for Dispatch {
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
         if rows::dispatch(connection, &self.scope, &self.key, &self.record_id).await? {
+            failpoint::write("claim.sent")?;
             return Ok(());
         }
         let message = "the claim on this key was lost while the gate stood still; nothing was sent";

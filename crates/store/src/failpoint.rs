@@ -1,17 +1,43 @@
 //! Places where a crash test may stop the process dead. In a release build there is nothing here.
 //!
 //! `TOOLGATE_CRASH_AT=batch.written:3` ends the process when it passes that place the third time;
-//! `TOOLGATE_FAIL_AT` lets a write of the store fail there instead.
+//! `TOOLGATE_FAIL_AT` lets a write of the store fail there instead. `TOOLGATE_PASSED` names a file
+//! that is written when either happens.
 
-/// Every place, in the order in which one call passes them.
-pub const PLACES: [&str; 7] = [
+/// Every place, roughly in the order in which one call passes them.
+pub const PLACES: [&str; 16] = [
     "batch.begun",
+    "opening.redeemed",
+    "claim.removed",
+    "opening.claimed",
     "batch.written",
     "batch.committed",
     "call.opened",
+    "claim.sent",
     "call.dispatched",
     "call.answered",
+    "artifact.written",
+    "claim.settled",
     "call.closed",
+    "checkpoint.stored",
+    "checkpoint.noted",
+    "seal.made",
+];
+
+/// Those where a write can fail.
+pub const WRITES: [&str; 12] = [
+    "batch.begun",
+    "opening.redeemed",
+    "claim.removed",
+    "opening.claimed",
+    "batch.written",
+    "batch.committed",
+    "claim.sent",
+    "artifact.written",
+    "claim.settled",
+    "checkpoint.stored",
+    "checkpoint.noted",
+    "seal.made",
 ];
 
 /// Ends the process, if a test wants it to end here.
@@ -23,11 +49,16 @@ pub fn pass(place: &str) {
 }
 
 /// Fails, if a test wants the database to fail here.
-#[cfg(debug_assertions)]
 pub(crate) fn write(place: &str) -> Result<(), sqlx::Error> {
+    file(place).map_err(sqlx::Error::Io)
+}
+
+/// The same for a file.
+#[cfg(debug_assertions)]
+pub(crate) fn file(place: &str) -> std::io::Result<()> {
     pass(place);
     if plan::FAIL.is_due(place) {
-        return Err(sqlx::Error::Io(std::io::Error::other("a crash test wants this to fail")));
+        return Err(std::io::Error::other("a crash test wants this to fail"));
     }
     Ok(())
 }
@@ -37,7 +68,7 @@ pub fn pass(_place: &str) {}
 
 #[cfg(not(debug_assertions))]
 #[expect(clippy::unnecessary_wraps, reason = "fails in debug builds")]
-pub(crate) fn write(_place: &str) -> Result<(), sqlx::Error> {
+pub(crate) fn file(_place: &str) -> std::io::Result<()> {
     Ok(())
 }
 
@@ -64,7 +95,11 @@ mod plan {
         }
 
         pub(super) fn is_due(&self, place: &str) -> bool {
-            self.place == place && self.left.fetch_sub(1, Ordering::SeqCst) == 1
+            let due = self.place == place && self.left.fetch_sub(1, Ordering::SeqCst) == 1;
+            if due && let Some(told) = std::env::var_os("TOOLGATE_PASSED") {
+                drop(std::fs::write(told, place));
+            }
+            due
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::approvals;
 use crate::claims::{self, Claim, ClaimOutcome};
 use crate::database::Connection;
 use crate::entry::{Draft, Phase};
-use crate::limits;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
+use crate::{failpoint, limits};
 
 #[derive(Clone, Debug)]
 pub struct Opening {
@@ -134,9 +134,11 @@ impl Write for OpeningWrite {
         if opened == Opened::Fresh {
             if let Some(approval_id) = &self.redeem {
                 approvals::redeem(connection, approval_id, now).await?;
+                failpoint::write("opening.redeemed")?;
             }
             if let Some(claim) = &self.claim {
                 claims::take(connection, claim, &self.owner, &self.record_id, now).await?;
+                failpoint::write("opening.claimed")?;
             }
         }
         Ok(opened)
@@ -167,6 +169,7 @@ impl Write for ClosingWrite {
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
         if let Some(outcome) = &self.claim {
             claims::settle(connection, outcome, &self.record_id).await?;
+            failpoint::write("claim.settled")?;
         }
         Ok(())
     }

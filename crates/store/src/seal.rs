@@ -1,12 +1,13 @@
 //! The key that signs words about the chain. It lies in the data folder and nowhere else.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use model::canonical;
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
+use crate::failpoint;
 use crate::folder::{self, FolderError};
 
 const SECRET: &str = "checkpoint.key";
@@ -18,7 +19,7 @@ pub(crate) enum SealError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error("`{SECRET}` in the data folder cannot be read or written: {0}")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
     #[error("`{SECRET}` in the data folder is no signing key; move it away to get a new one")]
     Damaged,
 }
@@ -33,25 +34,57 @@ pub(crate) struct Seal {
 impl Seal {
     /// The key of this folder; made on first use.
     pub(crate) fn of(dir: &Path) -> Result<Self, SealError> {
-        let mut file = folder::private_file(&dir.join(SECRET))?;
-        // Two gates may share a folder; the second must not write over what the first has made.
-        file.lock()?;
-        let mut pkcs8 = std::fs::read(dir.join(SECRET))?;
-        if pkcs8.is_empty() {
-            let made = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
-            pkcs8 = made.map_err(|_unspecified| SealError::Damaged)?.as_ref().to_vec();
-            file.write_all(&pkcs8)?;
-            file.sync_all()?;
-        }
+        let pkcs8 = match secret(dir)? {
+            Some(pkcs8) => pkcs8,
+            None => make(dir)?,
+        };
         let pair = Ed25519KeyPair::from_pkcs8(&pkcs8).map_err(|_rejected| SealError::Damaged)?;
         let public = PublicKey { bytes: pair.public_key().as_ref().to_vec() };
-        std::fs::write(dir.join(PUBLIC), format!("{}\n", public.to_hex()))?;
+        if PublicKey::of(dir).as_ref() != Some(&public) {
+            replace(dir, PUBLIC, format!("{}\n", public.to_hex()).as_bytes())?;
+        }
         Ok(Self { pair, key_id: public.key_id() })
     }
 
     pub(crate) fn sign(&self, words: &str) -> String {
         canonical::hex(self.pair.sign(words.as_bytes()).as_ref())
     }
+}
+
+/// The key that lies there. An empty file is what a crash has left of one.
+fn secret(dir: &Path) -> Result<Option<Vec<u8>>, SealError> {
+    match std::fs::read(dir.join(SECRET)) {
+        Ok(bytes) => Ok(Some(bytes).filter(|bytes| !bytes.is_empty())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Two gates may share a folder; the second must not write over what the first has made.
+fn make(dir: &Path) -> Result<Vec<u8>, SealError> {
+    let _alone = folder::setup_lock(dir)?;
+    if let Some(made) = secret(dir)? {
+        return Ok(made);
+    }
+    let made = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
+    let pkcs8 = made.map_err(|_unspecified| SealError::Damaged)?.as_ref().to_vec();
+    replace(dir, SECRET, &pkcs8)?;
+    Ok(pkcs8)
+}
+
+/// Whole or not at all: half a key would sign nothing, and keep another from being made.
+fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), SealError> {
+    let new = dir.join(format!("{name}.new"));
+    let mut file = folder::private_file(&new)?;
+    file.set_len(0)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    failpoint::file("seal.made")?;
+    std::fs::rename(&new, dir.join(name))?;
+    // The name is on disk with its folder.
+    #[cfg(unix)]
+    std::fs::File::open(dir)?.sync_all()?;
+    Ok(())
 }
 
 /// The half of the key that everybody may know. A copy kept elsewhere is worth the most.
@@ -114,6 +147,23 @@ mod tests {
         assert!(!public.has_signed("other words", &signature));
         assert!(!public.has_signed("words", &signature.replace(['0', '1'], "2")));
         assert!(!public.has_signed("words", "no signature"));
+    }
+
+    /// A crash while a key was made leaves none, or all of it, and nothing in the way of the next.
+    #[test]
+    fn what_a_crash_left_of_a_key_is_made_anew() {
+        let check = |name: &str, left: &str| {
+            let home = tempfile::tempdir().unwrap();
+            std::fs::write(home.path().join(name), left).unwrap();
+            let seal = Seal::of(home.path()).unwrap();
+            assert_eq!(PublicKey::of(home.path()).unwrap().key_id(), seal.key_id, "{name}");
+            assert_eq!(Seal::of(home.path()).unwrap().key_id, seal.key_id, "{name}");
+        };
+        check(SECRET, "");
+        check("checkpoint.key.new", "half a k");
+        check("checkpoint.pub.new", "12");
+        check(PUBLIC, "");
+        check(PUBLIC, "0123");
     }
 
     #[test]

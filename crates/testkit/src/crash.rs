@@ -3,21 +3,29 @@
 //! On PostgreSQL two gates work at once and one of them dies; the other must go on.
 //!
 //! A ledger outside the gate notes every effect. After each death: every acknowledged call has its
-//! record, every effect has an opening entry, no key has two effects, and the chain verifies.
+//! record, every effect has an opening entry, no key and no yes has two effects, and the chain
+//! verifies. The next gate is asked again for what nobody has heard the end of.
 
+mod callers;
 mod client;
 mod dice;
+mod ending;
+mod full;
 mod gate;
 mod ledger;
+mod remains;
 mod round;
+mod score;
+mod setup;
 mod twin;
 
 use std::path::PathBuf;
 
 pub use dice::Dice;
-pub use gate::Ending;
+pub use ending::Ending;
 pub use ledger::Ledger;
-pub use round::{Desk, Score};
+pub use round::Desk;
+pub use score::Score;
 
 /// What a run of rounds needs to know.
 #[derive(Clone, Debug)]
@@ -40,12 +48,13 @@ pub async fn run(plan: &Plan, mut told: impl FnMut(u64, &Score)) -> Result<Score
     let mut total = Score::default();
     let mut desk = Desk::new(plan, &ledger, 0).await?;
     for round in 0..plan.rounds {
-        if round > 0 && round % ROUNDS_PER_FOLDER == 0 {
+        let ending = Ending::of(round, &mut Dice::new(plan.seed.wrapping_add(round)));
+        if round > 0 && (round % ROUNDS_PER_FOLDER == 0 || ending.wants_new_folder()) {
             desk = Desk::new(plan, &ledger, round).await?;
         }
-        let mut dice = Dice::new(plan.seed.wrapping_add(round));
-        let score = desk.play(round, &mut dice).await.map_err(|error| {
-            format!("round {round} of seed {}: {error}; data in {}", plan.seed, desk.keep_folder())
+        let score = desk.play(round, &ending).await.map_err(|error| {
+            let (seed, folder) = (plan.seed, desk.keep_folder());
+            format!("round {round} of seed {seed}, {ending:?}: {error}; data in {folder}")
         })?;
         total.add(&score);
         told(round, &total);

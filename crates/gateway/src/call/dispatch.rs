@@ -162,7 +162,7 @@ async fn attempts(
             Err(fault) => fault,
             answer => return answer,
         };
-        doubted = is_doubtful(&fault, permit.effect().is_write());
+        doubted |= is_doubtful(&fault, permit.effect().is_write());
         let Some(pause) = again.after(&fault, permit, gateway) else {
             return Err(fault);
         };

@@ -23,6 +23,7 @@ pub(super) struct Inspected {
     pub(super) artifacts: Vec<ArtifactRef>,
     pub(super) outcome: Outcome,
     pub(super) evidence: Vec<Evidence>,
+    pub(super) mutation_refs: Vec<String>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -49,6 +50,7 @@ pub(super) async fn inspect(
     let findings = judge::check(output, tool, &answer)?;
     entry.stage("evidence");
     let (evidence, outcome) = cite::fields(gateway, tool, &answer, entry, findings.is_empty());
+    let mutation_refs = cite::mutations(gateway, tool, &answer);
     entry.stage("sanitise");
     let rules = Rules {
         source: &entry.provenance,
@@ -64,7 +66,7 @@ pub(super) async fn inspect(
     let blobs = std::mem::take(&mut clearing.blobs);
     let owner = Owner { request, call_id: &entry.record.call.call_id, class: class(tool) };
     let artifacts = keep(gateway, &owner, blobs, &evidence).await?;
-    Ok(Inspected { clearing, artifacts, outcome, evidence, findings })
+    Ok(Inspected { clearing, artifacts, outcome, evidence, mutation_refs, findings })
 }
 
 /// What is no tool's last word: nothing to hold it against and nothing to cut, but cleaned all the
@@ -90,7 +92,8 @@ async fn pass(
     let (evidence, findings) = cite::resources(gateway, tool, &answer, entry);
     let clearing = clear(answer, &rules);
     let artifacts = Vec::new();
-    Ok(Inspected { clearing, artifacts, outcome: Outcome::Ok, evidence, findings })
+    let mutation_refs = Vec::new();
+    Ok(Inspected { clearing, artifacts, outcome: Outcome::Ok, evidence, mutation_refs, findings })
 }
 
 /// What one of our own tools was asked to fetch: cut and kept like a tool's answer.
@@ -114,7 +117,8 @@ async fn retold(
     let blobs = std::mem::take(&mut clearing.blobs);
     let owner = Owner { request, call_id: &entry.record.call.call_id, class: class(tool) };
     let artifacts = keep(gateway, &owner, blobs, &evidence).await?;
-    Ok(Inspected { clearing, artifacts, outcome: Outcome::Ok, evidence, findings })
+    let mutation_refs = Vec::new();
+    Ok(Inspected { clearing, artifacts, outcome: Outcome::Ok, evidence, mutation_refs, findings })
 }
 
 /// Only modes with a way to look into an artifact put one in the place of a long text.

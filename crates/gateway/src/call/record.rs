@@ -25,6 +25,7 @@ use crate::questions;
 use crate::rounds::SoFar;
 use crate::runs::{self, Wish};
 use crate::settings::Reads;
+use crate::tasks;
 
 /// A record in the making, and what closing it must know.
 #[derive(Debug)]
@@ -270,10 +271,11 @@ fn claim_outcome(entry: &mut Entry, outcome: Result<&Inspected, &Fault>) -> Opti
 }
 
 fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, Cleared) {
-    let Inspected { clearing, artifacts, outcome, evidence, mut findings } = inspected;
+    let Inspected { clearing, artifacts, outcome, evidence, mutation_refs, mut findings } =
+        inspected;
     findings.extend_from_slice(&entry.findings);
     let answer = clearing.cleared.get();
-    let state = answer.interim().or_else(|| told_of_task(entry, answer));
+    let state = answer.interim().or_else(|| tasks::told(&entry.record.call, answer));
     let (status, outcome, record_status) = match state {
         _ if answer.is_error => (CallStatus::Failed, Outcome::Error, RecordStatus::Failed),
         Some(TaskState::Working | TaskState::InputRequired) => {
@@ -289,7 +291,7 @@ fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, 
     };
     let result = CallResult {
         outcome,
-        error: (state == Some(TaskState::Failed)).then(|| task_fault(answer)),
+        error: (state == Some(TaskState::Failed)).then(|| tasks::failure(answer)),
         summary: clearing.summary,
         lossy: clearing.lossy,
         facts: clearing.facts,
@@ -297,34 +299,12 @@ fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, 
         views: clearing.views,
         result_hash: Some(clearing.result_hash),
         evidence,
+        mutation_refs,
         findings,
         cleaning: clearing.cleaning,
         ..envelope(entry, status)
     };
     (result, record_status, clearing.cleared)
-}
-
-/// How the task stands that was asked about. Its end is known by asking, and by nothing else.
-fn told_of_task(entry: &Entry, answer: &Answer) -> Option<TaskState> {
-    let about = entry.record.call.method.as_deref().is_some_and(|name| name.starts_with("tasks/"));
-    let said = if about { answer.task_state()? } else { return None };
-    let result = answer.rest.get("result").and_then(|result| result.get("isError"));
-    let failed = said == TaskState::Completed && result.is_some_and(|failed| failed == true);
-    Some(if failed { TaskState::Failed } else { said })
-}
-
-/// Why a task failed, in its upstream's words, and whether it may be begun again.
-fn task_fault(answer: &Answer) -> Fault {
-    let part = |key: &str, name: &str| answer.rest.get(key).and_then(|part| part.get(name));
-    let why = answer.rest.get("statusMessage").or_else(|| part("error", "message"));
-    let why = why.and_then(Value::as_str).map(|why| format!(": {why}")).unwrap_or_default();
-    let fault = Fault::new(Code::UpstreamError, format!("the task failed{why}"));
-    let retryable = fault.retryable();
-    let fault = fault.with("retryable", retryable);
-    match part("error", "code") {
-        Some(code) => fault.with("upstream_code", code.clone()),
-        None => fault,
-    }
 }
 
 fn failed(entry: &Entry, status: CallStatus, fault: &Fault) -> CallResult {
@@ -354,6 +334,7 @@ fn envelope(entry: &Entry, status: CallStatus) -> CallResult {
         views: Vec::new(),
         result_hash: None,
         evidence: Vec::new(),
+        mutation_refs: Vec::new(),
         findings: entry.findings.clone(),
         error: None,
         policy_decision_id: call.policy_decision_id.clone(),

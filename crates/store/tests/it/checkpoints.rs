@@ -47,6 +47,20 @@ async fn what_was_cut_off_is_missed() {
     assert_eq!(store.verify_against(&Witnesses::default()).await.unwrap().damage, None);
 }
 
+/// A line that a crash has torn is lost; the next one is not lost with it.
+#[tokio::test]
+async fn a_torn_line_takes_no_other_with_it() {
+    let home = Home::new();
+    let store = filled(&home, 1).await;
+    store.checkpoint().await.unwrap();
+    let file = home.dir().join("checkpoints.jsonl");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    store.close_record(&closing(completed("next"))).await.unwrap();
+    let next = store.checkpoint().await.unwrap().unwrap();
+    assert_eq!(Witnesses::beside(&home.dir()).checkpoints, [next]);
+}
+
 /// Whoever can write the database can compute a chain; nobody can compute the signature.
 #[tokio::test]
 async fn a_forged_checkpoint_shows() {

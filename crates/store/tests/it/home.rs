@@ -208,6 +208,7 @@ fn result(id: &str, error: Option<Fault>) -> CallResult {
         views: Vec::new(),
         result_hash: None,
         evidence: Vec::new(),
+        mutation_refs: Vec::new(),
         findings: Vec::new(),
         error,
         policy_decision_id: None,

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Code, Fault, Record, RecordStatus};
-use toolgate_store::{Damage, Opened, RecordFilter, Store};
+use model::{Answer, Code, Fault, Record, RecordStatus};
+use toolgate_store::{
+    Claim, ClaimEnd, ClaimOutcome, Closing, Damage, Opened, Opening, RecordFilter, Store,
+};
 
 use crate::home::{Home, START, closing, completed, opening, record, refused};
 
@@ -275,4 +277,31 @@ async fn a_closed_store_says_that_the_call_was_not_made() {
     let fault = store.open_record(opening(record("1"))).await.unwrap_err();
     assert_eq!(fault.code, Code::StoreUnavailable);
     assert_eq!(fault.message, "the record could not be written, so the call was not made");
+}
+
+/// A closing that could not be written waits, with the claim it settles, until it can.
+#[tokio::test]
+async fn what_could_not_be_closed_is_closed_later() {
+    let home = Home::in_folder();
+    let store = home.open().await;
+    let claim = Claim {
+        scope: "s".to_owned(),
+        key: "k".to_owned(),
+        args_hash: "a".to_owned(),
+        expires_at: START.after(Duration::from_hours(1)),
+    };
+    let opening = Opening { claim: Some(claim.clone()), ..opening(record("1")) };
+    assert_eq!(store.open_record(opening).await, Ok(Opened::Fresh));
+    let away = home.dir().join("elsewhere.db");
+    std::fs::rename(home.database(), &away).unwrap();
+    let end = ClaimEnd::Done(Answer::text("done"));
+    let outcome = ClaimOutcome { scope: claim.scope.clone(), key: claim.key.clone(), end };
+    let closing = Closing { record: completed("1"), claim: Some(outcome) };
+    assert_eq!(store.close_record(&closing).await.unwrap_err().code, Code::StoreUnavailable);
+    assert_eq!(store.catch_up().await, 1, "there is still no database");
+    std::fs::rename(&away, home.database()).unwrap();
+    assert_eq!(store.catch_up().await, 0);
+    assert_eq!(store.record("rec_1").await.unwrap(), Some(completed("1")));
+    assert_eq!(store.recall(&claim).await.unwrap(), Some(Answer::text("done")));
+    assert_eq!(store.verify_chain().await.unwrap().damage, None);
 }

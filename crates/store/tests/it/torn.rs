@@ -8,7 +8,14 @@ use crate::home::{Home, closing, completed, opening, record};
 
 /// SQLite's log: a header, then frames of a page each with a header of their own.
 const HEADER: usize = 32;
-const FRAME: usize = 24 + 4096;
+const FRAME_HEADER: usize = 24;
+
+/// The header says how long a page is.
+fn frame(log: &[u8]) -> usize {
+    let page = log[8..12].iter().fold(0, |sum, byte| sum * 256 + usize::from(*byte));
+    assert!(page.is_power_of_two() && page >= 512, "{page}");
+    FRAME_HEADER + page
+}
 
 #[tokio::test]
 async fn a_log_torn_anywhere_leaves_a_sound_chain() {
@@ -20,17 +27,19 @@ async fn a_log_torn_anywhere_leaves_a_sound_chain() {
     }
     let log = fs::read(home.dir().join("toolgate.db-wal")).unwrap();
     let database = fs::read(home.database()).unwrap();
-    let frames = (log.len() - HEADER) / FRAME;
+    let whole = frame(&log);
+    let frames = (log.len() - HEADER) / whole;
+    assert_eq!((log.len() - HEADER) % whole, 0);
     assert!(frames > 8, "{frames}");
     let mut last = 0;
     // The schema was folded in when the log began; every frame since is cut, each at another byte.
-    for cut in (0..frames).map(|frame| (frame, [0, 17, 24 + 2048][frame % 3])) {
+    for cut in (0..frames).map(|frame| (frame, [0, 17, FRAME_HEADER + 2048][frame % 3])) {
         let copy = tempfile::tempdir().unwrap();
         let dir = copy.path().join("data");
         fs::create_dir(&dir).unwrap();
         fs::write(dir.join("toolgate.db"), &database).unwrap();
         let (frame, in_frame) = cut;
-        fs::write(dir.join("toolgate.db-wal"), &log[..HEADER + frame * FRAME + in_frame]).unwrap();
+        fs::write(dir.join("toolgate.db-wal"), &log[..HEADER + frame * whole + in_frame]).unwrap();
         // Before the first commit there is no schema yet: then the folder is a new one.
         let torn = Store::open(&Config::folder(dir), home.clock.clone()).await.unwrap();
         let report = torn.verify_against(&Witnesses::default()).await.unwrap();

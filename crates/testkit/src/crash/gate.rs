@@ -1,6 +1,6 @@
 //! The real binary as a child: started with a wish for its end, and never outliving us.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -8,26 +8,21 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-/// How the process is to die.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Killed from outside after this time.
-    Killed(Duration),
-    /// It ends itself when it passes this place so many times.
-    At(&'static str, u64),
-    /// A write of its store fails there; then it is killed.
-    Failing(&'static str, u64),
-    /// No file may grow beyond so many blocks of 1024 bytes, until [`Gate::more_room`].
-    Cramped(u64),
-}
+use super::ending::Ending;
 
 #[derive(Debug)]
 pub(super) struct Gate {
     child: Child,
     pub(super) address: String,
+    /// Where it says that it has passed the place it was told of.
+    passed: PathBuf,
 }
 
 const START_PATIENCE: Duration = Duration::from_mins(1);
+/// How long a gate under load may take until it comes by a place.
+const PASS_PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks whether it has.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 impl Gate {
     pub(super) async fn start(
@@ -37,6 +32,9 @@ impl Gate {
         ending: &Ending,
     ) -> Result<Self, String> {
         let mut command = command(toolgate, ending);
+        let passed = data.with_extension("passed");
+        drop(std::fs::remove_file(&passed));
+        command.env("TOOLGATE_PASSED", &passed);
         command.args(["up", "--json", "--port", "0", "--log", "error"]);
         command.arg("--config").arg(config).arg("--data").arg(data);
         match ending {
@@ -53,11 +51,24 @@ impl Gate {
         let stdout = child.stdout.take().ok_or("no standard output")?;
         let mut lines = BufReader::new(stdout).lines();
         let line = tokio::time::timeout(START_PATIENCE, lines.next_line()).await;
-        let Ok(Ok(Some(line))) = line else { return Ok(Self { child, address: String::new() }) };
+        let Ok(Ok(Some(line))) = line else {
+            return Ok(Self { child, address: String::new(), passed });
+        };
         let told: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
         let url = told["url"].as_str().ok_or("it does not say where it listens")?;
         let address = url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
-        Ok(Self { child, address })
+        Ok(Self { child, address, passed })
+    }
+
+    /// Waits until it has come by the place of this ending, where it has one.
+    pub(super) async fn has_passed(&self, ending: &Ending) -> Result<(), String> {
+        let Some(place) = ending.place() else { return Ok(()) };
+        let passing = tokio::time::timeout(PASS_PATIENCE, async {
+            while !self.passed.exists() {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        });
+        passing.await.map_err(|_late| format!("the gate never came by `{place}`"))
     }
 
     /// SIGKILL, and wait until it is gone.

@@ -12,7 +12,11 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::callers::{LONG, LOOK, PAY, WIRE};
 use crate::mcp_http::serve;
+
+/// Words of a text that is too long for a model.
+const LONG_WORDS: usize = 4_000;
 
 type Effects = Arc<Mutex<BTreeMap<String, u32>>>;
 
@@ -47,7 +51,8 @@ async fn answer(State(effects): State<Effects>, body: String) -> Response {
             "serverInfo": {"name": "ledger", "version": "1"},
         }),
         "tools/list" => {
-            json!({"tools": [crate::tool("pay", json!({})), crate::tool("look", json!({}))]})
+            let tools = [PAY, WIRE, LOOK].map(|name| crate::tool(name, json!({})));
+            json!({"tools": tools})
         }
         "tools/call" => call(&effects, &message["params"]),
         _ if message.get("id").is_none() => return StatusCode::ACCEPTED.into_response(),
@@ -58,9 +63,12 @@ async fn answer(State(effects): State<Effects>, body: String) -> Response {
 }
 
 fn call(effects: &Effects, params: &Value) -> Value {
-    if params["name"] == "pay" {
-        let key = params["arguments"]["key"].as_str().unwrap_or_default().to_owned();
-        *effects.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default() += 1;
+    let key = params["arguments"]["key"].as_str().unwrap_or_default();
+    if params["name"] != LOOK {
+        let mut effects = effects.lock().unwrap_or_else(PoisonError::into_inner);
+        *effects.entry(key.to_owned()).or_default() += 1;
     }
-    json!({"content": [{"type": "text", "text": "done"}]})
+    let text =
+        if key.ends_with(LONG) { format!("{key} ").repeat(LONG_WORDS) } else { "done".into() };
+    json!({"content": [{"type": "text", "text": text}]})
 }

@@ -1,65 +1,59 @@
-//! One life and death of the gate, and the look at what is left.
+//! One life and death of the gate.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Clock, Record, RecordStatus, Secret};
-use serde_json::json;
-use store::{RecordFilter, Store, failpoint};
+use model::Secret;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use super::client::{Heard, call};
-use super::gate::{Ending, Gate};
+use super::callers::{self, Told};
+use super::client::Heard;
+use super::ending::Ending;
+use super::gate::Gate;
+use super::remains::{self, Outside};
+use super::score::Score;
 use super::twin::Twin;
-use super::{Dice, Ledger, Plan};
+use super::{Ledger, Plan, setup};
 
 const WORKERS: u64 = 8;
-/// How long a gate lives that nobody kills sooner.
-const LIFE: Duration = Duration::from_millis(1_200);
-/// Blocks that a new database needs, and a little for calls.
-const CRAMPED_BLOCKS: u64 = 700;
-
-/// What was seen, over all rounds.
-#[derive(Clone, Debug, Default)]
-pub struct Score {
-    pub acknowledged: u64,
-    pub effects: u64,
-    pub unheard: u64,
-    pub faults: BTreeMap<String, u64>,
-    pub deaths: u64,
-}
-
-impl Score {
-    pub(super) fn add(&mut self, other: &Self) {
-        self.acknowledged += other.acknowledged;
-        self.effects += other.effects;
-        self.unheard += other.unheard;
-        self.deaths += other.deaths;
-        for (code, count) in &other.faults {
-            *self.faults.entry(code.clone()).or_default() += count;
-        }
-    }
-}
+/// How long a gate may still work after one of its writes has failed.
+const AFTERMATH: Duration = Duration::from_millis(300);
+/// When in the life of a gate its database is restarted.
+const RESTART_AFTER: Duration = Duration::from_millis(250);
+/// Calls of an earlier life that each worker makes again. Where gates share a database, another's key
+/// counts as running until its lease ends, and each such call is waited for.
+const AGAIN_ALONE: usize = 6;
+const AGAIN_SHARED: usize = 1;
 
 /// One data folder, or one schema, and the calls made on it.
 #[derive(Debug)]
 pub struct Desk {
     home: Option<TempDir>,
     toolgate: PathBuf,
-    store: store::Config,
+    pub(super) store: store::Config,
     restart: Option<String>,
     ledger: Arc<str>,
     effects: Effects,
-    acknowledged: BTreeSet<String>,
-    name: u64,
+    pub(super) acknowledged: BTreeSet<String>,
+    /// Payments whose end nobody has heard.
+    unsettled: VecDeque<String>,
+    /// What a clerk has asked for in the last life.
+    wired: BTreeSet<String>,
+    pub(super) name: u64,
 }
 
 /// A way to ask the ledger.
 #[derive(Clone)]
-struct Effects(Arc<dyn Fn() -> BTreeMap<String, u32> + Send + Sync>);
+pub(super) struct Effects(Arc<dyn Fn() -> BTreeMap<String, u32> + Send + Sync>);
+
+impl Effects {
+    pub(super) fn now(&self) -> BTreeMap<String, u32> {
+        (self.0)()
+    }
+}
 
 impl std::fmt::Debug for Effects {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -79,18 +73,19 @@ impl Desk {
         if let Some(url) = &store.url {
             store::testing::create_schema(url).await.map_err(|fault| fault.to_string())?;
         }
-        let effects = ledger.handle();
         let desk = Self {
             home: Some(home),
             toolgate: plan.toolgate.clone(),
             store,
             restart: plan.restart.clone(),
             ledger: ledger.url.as_str().into(),
-            effects: Effects(Arc::new(effects)),
+            effects: Effects(Arc::new(ledger.handle())),
             acknowledged: BTreeSet::new(),
+            unsettled: VecDeque::new(),
+            wired: BTreeSet::new(),
             name,
         };
-        desk.write_config()?;
+        setup::write(&desk.config_path(), &desk.ledger, desk.store.url.as_ref())?;
         Ok(desk)
     }
 
@@ -100,65 +95,47 @@ impl Desk {
         kept.map(|path| path.display().to_string()).unwrap_or_default()
     }
 
-    pub async fn play(&mut self, round: u64, dice: &mut Dice) -> Result<Score, String> {
-        let ending = ending(dice);
+    pub async fn play(&mut self, round: u64, ending: &Ending) -> Result<Score, String> {
         let twin = match self.store.url {
             Some(_) => Some(Twin::start(&self.toolgate, &self.config_path()).await?),
             None => None,
         };
-        let gate = self.start(&ending).await?;
-        let mut score = Score::default();
+        let gate = self.start(ending).await?;
+        let mut score = Score { deaths: 1, ..Score::default() };
         if gate.address.is_empty() {
+            gate.has_passed(ending).await?;
             gate.kill().await?;
         } else {
-            self.work(round, gate, twin, &ending, &mut score).await?;
+            self.work(round, gate, twin, ending, &mut score).await?;
         }
-        score.deaths = 1;
-        self.look(&format!("{}-{round}-", self.name), &mut score).await?;
+        score.places.extend(ending.place());
+        let new = format!("{}-{round}-", self.name);
+        let effects = self.effects.now();
+        let fresh = effects.keys().filter(|key| key.starts_with(&new)).count();
+        score.effects = u64::try_from(fresh).unwrap_or(u64::MAX);
+        self.check().await?;
         Ok(score)
     }
 
-    /// Calls are refused with a typed fault while there is no room, and go on once there is.
-    pub async fn full_disk(&mut self) -> Result<(), String> {
-        if self.store.url.is_some() {
-            return Ok(());
-        }
-        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
-        self.store.dir = home.path().join("data");
-        self.acknowledged.clear();
-        self.name = u64::MAX;
-        let mut gate = self.start(&Ending::Cramped(CRAMPED_BLOCKS)).await?;
-        let mut refused = None;
-        for number in 0..2_000 {
-            let key = format!("{}-full-{number}", self.name);
-            match call(&gate.address, "pay", json!({"key": key})).await {
-                Heard::Ok => drop(self.acknowledged.insert(key)),
-                Heard::Fault(code) => {
-                    refused = Some(code);
-                    break;
-                }
-                Heard::Nothing => return Err("the gate fell silent on a full disk".to_owned()),
-            }
-        }
-        if refused.as_deref() != Some("STORE_UNAVAILABLE") {
-            return Err(format!("a full disk was told as {refused:?}"));
-        }
-        gate.more_room().await?;
-        let key = format!("{}-room", self.name);
-        if call(&gate.address, "pay", json!({"key": key})).await != Heard::Ok || gate.is_dead() {
-            return Err("the gate did not go on when there was room again".to_owned());
-        }
-        self.acknowledged.insert(key);
-        gate.kill().await?;
-        self.look("", &mut Score::default()).await
-    }
-
-    async fn start(&self, ending: &Ending) -> Result<Gate, String> {
+    pub(super) async fn start(&self, ending: &Ending) -> Result<Gate, String> {
         let config = self.config_path();
         Gate::start(&self.toolgate, &config, &self.store.dir, ending).await
     }
 
-    /// Eight callers until the gate dies, which it does at the latest when its time is over.
+    /// Holds what is left against what was heard.
+    pub(super) async fn check(&self) -> Result<(), String> {
+        let prefix = format!("{}-", self.name);
+        let effects = self.effects.now();
+        let outside =
+            Outside { prefix: &prefix, effects: &effects, acknowledged: &self.acknowledged };
+        remains::check(&self.store, &outside).await
+    }
+
+    pub(super) fn effects(&self) -> BTreeMap<String, u32> {
+        self.effects.now()
+    }
+
+    /// Eight payers and a clerk until the gate dies.
     async fn work(
         &mut self,
         round: u64,
@@ -167,59 +144,70 @@ impl Desk {
         ending: &Ending,
         score: &mut Score,
     ) -> Result<(), String> {
-        let life = match ending {
-            Ending::Killed(life) => *life,
-            _ => LIFE,
-        };
         let mut callers = JoinSet::new();
+        let name = format!("{}-{round}-", self.name);
         for worker in 0..WORKERS {
             // Two workers share each key, so that the same call comes twice: at two gates, if there
             // are two.
             let second = twin.as_ref().filter(|_| worker % 2 == 1).map(Twin::address);
-            let (address, name) = (second.unwrap_or(&gate.address).to_owned(), self.name);
-            callers.spawn(async move {
-                let mut heard = Vec::new();
-                for number in 0.. {
-                    let key = format!("{name}-{round}-{}-{number}", worker / 2);
-                    let answer = call(&address, "pay", json!({"key": key})).await;
-                    let silent = answer == Heard::Nothing;
-                    heard.push((key, answer));
-                    if silent {
-                        break;
-                    }
-                }
-                heard
-            });
+            let address = second.unwrap_or(&gate.address).to_owned();
+            let again = self.unheard_of();
+            score.again += u64::try_from(again.len()).unwrap_or_default();
+            callers.spawn(callers::payer(address, again, name.clone(), worker));
         }
-        let survivor = format!("{}-{round}-survivor", self.name);
+        let again = std::mem::take(&mut self.wired).into_iter().collect();
+        let address = gate.address.clone();
+        callers.spawn(callers::clerk(address, again, name.clone(), self.store.clone()));
+        let survivor = format!("{name}survivor");
         let death = async {
-            tokio::time::sleep(life).await;
-            gate.kill().await?;
+            die(gate, ending).await?;
             match twin {
                 Some(twin) => twin.goes_on(&survivor).await.map(|()| Some(survivor)),
                 None => Ok(None),
             }
         };
-        let restarted = self.restart_database(life / 2);
-        let (heard, died, restarted) = tokio::join!(callers.join_all(), death, restarted);
+        let restarted = self.restart_database();
+        let (told, died, restarted) = tokio::join!(callers.join_all(), death, restarted);
         restarted?;
         self.acknowledged.extend(died?);
-        for (key, heard) in heard.into_iter().flatten() {
-            match heard {
-                Heard::Ok => {
-                    self.acknowledged.insert(key);
-                    score.acknowledged += 1;
-                }
-                Heard::Fault(code) => *score.faults.entry(code).or_default() += 1,
-                Heard::Nothing => score.unheard += 1,
-            }
+        for told in told {
+            self.hear(told, score);
         }
         Ok(())
     }
 
-    async fn restart_database(&self, after: Duration) -> Result<(), String> {
+    /// What one worker is to make again.
+    fn unheard_of(&mut self) -> Vec<String> {
+        let most = if self.store.url.is_some() { AGAIN_SHARED } else { AGAIN_ALONE };
+        let some = self.unsettled.len().min(most);
+        self.unsettled.drain(..some).collect()
+    }
+
+    fn hear(&mut self, told: Told, score: &mut Score) {
+        for (call, heard) in told {
+            if call.tool == callers::WIRE {
+                score.allowed += u64::from(heard == Heard::Ok);
+                self.wired.insert(call.key.clone());
+            }
+            match heard {
+                Heard::Ok => {
+                    score.acknowledged += 1;
+                    self.acknowledged.insert(call.key);
+                }
+                Heard::Fault(code) => *score.faults.entry(code).or_default() += 1,
+                Heard::Nothing => {
+                    score.unheard += 1;
+                    if call.tool == callers::PAY && !self.unsettled.contains(&call.key) {
+                        self.unsettled.push_back(call.key);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn restart_database(&self) -> Result<(), String> {
         let Some(restart) = &self.restart else { return Ok(()) };
-        tokio::time::sleep(after).await;
+        tokio::time::sleep(RESTART_AFTER).await;
         let status = tokio::process::Command::new("bash").arg("-c").arg(restart).output().await;
         let output = status.map_err(|error| error.to_string())?;
         if output.status.success() {
@@ -228,96 +216,21 @@ impl Desk {
         Err(format!("`{restart}`: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    async fn look(&self, new: &str, score: &mut Score) -> Result<(), String> {
-        let store = Store::open(&self.store, Clock::System).await;
-        let store = store.map_err(|error| error.to_string())?;
-        let report = store.verify_chain().await.map_err(|fault| fault.to_string())?;
-        if report.damage.is_some() {
-            return Err(format!("the chain does not verify: {report:?}"));
-        }
-        let (opened, completed) = read(&store).await?;
-        store.close().await;
-        let prefix = format!("{}-", self.name);
-        for (key, times) in (self.effects.0)() {
-            let mine = key.starts_with(&prefix);
-            if mine && times > 1 {
-                return Err(format!("`{key}` took effect {times} times"));
-            }
-            if mine && !opened.contains(&key) {
-                return Err(format!("`{key}` took effect without an opening entry"));
-            }
-            score.effects += u64::from(key.starts_with(new));
-        }
-        match self.acknowledged.iter().find(|key| !completed.contains(*key)) {
-            Some(key) => Err(format!("`{key}` was acknowledged and has no record")),
-            None => Ok(()),
-        }
-    }
-
     fn config_path(&self) -> PathBuf {
         let home = self.home.as_ref().map(|home| home.path().to_owned()).unwrap_or_default();
         home.join("toolgate.json")
     }
-
-    fn write_config(&self) -> Result<(), String> {
-        let pay = crate::capability(
-            "ledger.pay",
-            "pay",
-            json!({
-                "class": "act", "approval_mode": "network",
-                "idempotency": {"required": true, "arg": "key"},
-            }),
-        );
-        let look = crate::capability("ledger.look", "look", json!({}));
-        let config = self.config_path();
-        let manifest = config.with_file_name("ledger.json");
-        let mut settings = json!({
-            "mode": "native",
-            "upstreams": {"ledger": {"url": &*self.ledger, "manifest": manifest}},
-            "limits": {"calls_per_minute": 1_000_000, "in_flight_wait_ms": 2_000},
-            "records": {"checkpoint_seconds": 1},
-        });
-        if let Some(url) = &self.store.url {
-            settings["store"] = url.reveal().into();
-        }
-        let write = |path: &PathBuf, text: String| {
-            std::fs::write(path, text).map_err(|error| error.to_string())
-        };
-        write(&manifest, crate::manifest([pay, look]).to_string())?;
-        write(&config, settings.to_string())
-    }
 }
 
-fn ending(dice: &mut Dice) -> Ending {
-    let count = 1 + dice.below(12);
-    match dice.below(3) {
-        0 => Ending::Killed(Duration::from_millis(20 + dice.below(500))),
-        1 => Ending::At(dice.pick(&failpoint::PLACES).unwrap_or("batch.written"), count),
-        _ => {
-            let places = ["batch.begun", "batch.written", "batch.committed"];
-            Ending::Failing(dice.pick(&places).unwrap_or("batch.written"), count)
-        }
+/// By chance after its time; else where it was told to, and only there.
+async fn die(gate: Gate, ending: &Ending) -> Result<(), String> {
+    if let Ending::Killed(life) = ending {
+        tokio::time::sleep(*life).await;
     }
-}
-
-/// The keys that have an opening entry, and those whose call was completed.
-async fn read(store: &Store) -> Result<(BTreeSet<String>, BTreeSet<String>), String> {
-    let (mut opened, mut completed) = (BTreeSet::new(), BTreeSet::new());
-    let mut last = 0;
-    loop {
-        let page = store.export(&RecordFilter::default(), last).await;
-        let page = page.map_err(|fault| fault.to_string())?;
-        let Some(end) = page.last().map(|entry| entry.seq) else { break };
-        for entry in &page {
-            let (_, record): (_, Record) = entry.read().map_err(|fault| fault.to_string())?;
-            let Some(key) = record.call.idempotency_key else { continue };
-            match record.status {
-                RecordStatus::Open => drop(opened.insert(key)),
-                RecordStatus::Completed => drop(completed.insert(key)),
-                _ => {}
-            }
-        }
-        last = end;
+    let passed = gate.has_passed(ending).await;
+    if let Ending::Failing(..) = ending {
+        tokio::time::sleep(AFTERMATH).await;
     }
-    Ok((opened, completed))
+    gate.kill().await?;
+    passed
 }

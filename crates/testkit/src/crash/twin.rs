@@ -7,7 +7,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::client::{Heard, call};
-use super::gate::{Ending, Gate};
+use super::ending::Ending;
+use super::gate::Gate;
 
 /// How long the survivor may take until it answers as before.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -4,7 +4,7 @@ use gateway::CallRequest;
 use model::fault::ErrorKind;
 use model::trace::Trace;
 use model::{Caller, Code};
-use serde_json::json;
+use serde_json::{Value, json};
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
 
 use crate::code;
@@ -49,6 +49,26 @@ async fn the_result_of_a_refusal_is_the_same_envelope() {
         ".metrics.latency_ms" => "[ms]",
         ".metrics.upstream_ms" => "[ms]",
     });
+}
+
+/// CO-52: what a write has changed is on record by its ids, and by nothing else of the answer.
+#[tokio::test]
+async fn a_write_is_on_record_with_what_it_changed() {
+    let check = async |keys: Value, expected: &[&str]| {
+        let recorder = Recorder::one("pay", Script::Echo);
+        let rule = json!({"class": "act", "mutation_keys": keys});
+        let gate = TestGateway::new().upstream("bank", recorder);
+        let world =
+            gate.manifest("bank", manifest([capability("bank.pay", "pay", rule)])).start().await;
+        let made =
+            json!({"id": "p_1", "entries": [7, "e_2"], "to": {"account": "a_3"}, "paid": true});
+        world.call("pay", made).await;
+        let result = world.last_record().await.result.unwrap();
+        assert_eq!(result.mutation_refs, expected, "{keys}");
+    };
+    check(json!(["id", "entries", "to.account"]), &["p_1", "7", "e_2", "a_3"]).await;
+    check(json!(["paid", "missing", "to"]), &[]).await;
+    check(json!([]), &[]).await;
 }
 
 /// CO-131: what breaks a rule of the business is an error the model reads, of kind `validation`, that

@@ -1,10 +1,13 @@
 //! CO-84, CO-106: the same key takes effect once, whatever happens to the answer.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use auth::Credentials;
 use gateway::{CallRequest, Watch};
 use model::{Answer, Code, Fault, Principal, RecordStatus};
+use policy::Permit;
 use serde_json::{Value, json};
 use toolgate_testkit::{
     FaultyHttp, Recorder, Rest, Script, TestGateway, World, capability, manifest,
@@ -12,6 +15,7 @@ use toolgate_testkit::{
 use upstream::http::Http;
 use upstream::mcp::Age;
 use upstream::openapi::OpenApi;
+use upstream::{Connector, Errand};
 
 use crate::{code, up_to};
 
@@ -132,14 +136,12 @@ async fn an_answer_that_cannot_be_used_leaves_a_write_in_doubt() {
     check(Fault::new(Code::AuthFailed, "not you"), false).await;
 }
 
-/// Whatever the last attempt came to, the first may have taken effect.
+/// The same over a wire: what is no answer at all does not free the key.
 #[tokio::test]
-async fn a_doubt_outlasts_the_attempts_after_it() {
+async fn garbage_in_place_of_an_answer_leaves_a_write_in_doubt() {
     let server = FaultyHttp::start("garbage").await;
     let http = Http::new(&server.url, &Credentials::default(), Age::Auto).unwrap();
-    let binding = json!({"class": "act", "idempotency": {}});
-    let contract = manifest([capability("bad.echo", "echo", binding)]);
-    let world = TestGateway::new().upstream("bad", http).manifest("bad", contract).start().await;
+    let world = TestGateway::new().upstream("bad", http).start().await;
     server.err(true);
     let request = || CallRequest {
         idempotency_key: Some("k1".to_owned()),
@@ -150,10 +152,48 @@ async fn a_doubt_outlasts_the_attempts_after_it() {
     assert!(told.indeterminate, "{told:?}");
     server.err(false);
     let again = world.send(request()).await.fault.unwrap();
-    assert_eq!(
-        (again.code, &again.details["state"]),
-        (Code::IdempotencyConflict, &json!("unknown"))
-    );
+    let state = again.details.get("state");
+    assert_eq!((again.code, state), (Code::IdempotencyConflict, Some(&json!("unknown"))));
+}
+
+/// Does not answer the first time, and says no from then on.
+#[derive(Debug, Default)]
+struct Fickle(AtomicUsize);
+
+#[async_trait]
+impl Connector for Fickle {
+    fn protocol(&self) -> &'static str {
+        "custom"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![toolgate_testkit::tool("pay", json!({}))])
+    }
+
+    async fn call(&self, _permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
+        match self.0.fetch_add(1, Ordering::SeqCst) {
+            0 => Err(Fault::new(Code::UpstreamTimeout, "no answer")),
+            _ => Err(Fault::new(Code::UpstreamError, "refused").said_by_upstream(
+                -32602,
+                "paid already".to_owned(),
+                None,
+            )),
+        }
+    }
+}
+
+/// Whatever the last attempt came to, the first may have taken effect.
+#[tokio::test]
+async fn a_doubt_outlasts_the_attempts_after_it() {
+    let retry = json!({"max_attempts": 2, "codes": ["UPSTREAM_TIMEOUT"], "base_ms": 0});
+    let binding = json!({"class": "act", "idempotency": {"arg": "key"}, "retry": retry});
+    let contract = manifest([capability("bank.pay", "pay", binding)]);
+    let gate = TestGateway::new().upstream("bank", Fickle::default());
+    let world = gate.manifest("bank", contract).start().await;
+    let told = world.call("pay", five("k1")).await.fault.unwrap();
+    assert_eq!((told.code, told.indeterminate), (Code::UpstreamError, true));
+    assert_eq!(world.last_record().await.result.unwrap().metrics.retry_count, 1);
+    assert_eq!(conflict(&world, five("k1")).await, Some(json!("unknown")));
 }
 
 /// A service that breaks while it writes may have written.

@@ -25,6 +25,9 @@ const ACCEPTED: Duration = Duration::from_secs(2);
 /// Between two looks for entries that are too old.
 const PRUNE: Duration = Duration::from_hours(1);
 
+/// Until the first sweep of answered keys: a gate for one call has other things to do.
+const SWEEP_FIRST: Duration = Duration::from_mins(1);
+
 /// What is looked after besides.
 pub(super) struct After {
     pub(super) known: Known,
@@ -69,6 +72,7 @@ impl Upkeep {
         let checkpoint = Duration::from_secs(self.records.checkpoint_seconds);
         let now = Instant::now();
         let (mut alive, mut looked, mut signed, mut pruned) = (now, now, now, None::<Instant>);
+        let mut sweep = now + SWEEP_FIRST;
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -88,8 +92,11 @@ impl Upkeep {
                 tell("a checkpoint", self.store.checkpoint().await);
                 signed = now;
             }
-            if pruned.is_none_or(|last| now.duration_since(last) >= PRUNE) {
+            if now >= sweep {
                 tell("a sweep of answered keys", self.store.forget_answers().await);
+                sweep = now + PRUNE;
+            }
+            if pruned.is_none_or(|last| now.duration_since(last) >= PRUNE) {
                 self.prune().await;
                 pruned = Some(now);
             }

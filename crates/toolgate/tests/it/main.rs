@@ -18,6 +18,7 @@ mod drift;
 mod gate;
 mod governance;
 mod handshakes;
+mod history;
 mod init;
 mod manifests;
 mod manual;

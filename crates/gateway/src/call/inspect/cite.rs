@@ -27,6 +27,15 @@ pub(super) fn fields(
     (found, outcome)
 }
 
+/// What a write says it has made or changed, where its manifest says how it says so.
+pub(super) fn mutations(gateway: &Gateway, tool: &Tool, answer: &Answer) -> Vec<String> {
+    let keys = tool.capability.as_ref().map(|c| c.mutation_keys.as_slice()).unwrap_or_default();
+    if keys.is_empty() || answer.is_error {
+        return Vec::new();
+    }
+    context::mutation_refs(answer.structured.as_ref(), keys, &gateway.settings.redactor)
+}
+
 /// What was read of resources, and what is odd about it.
 pub(super) fn resources(
     gateway: &Gateway,
