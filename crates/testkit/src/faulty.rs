@@ -73,8 +73,8 @@ pub enum Wrong {
     Late(Vec<u8>),
     /// So many words that something has changed, then these bytes.
     Storm(usize, Vec<u8>),
-    /// Questions for as long as the fault lasts, whose answers nobody reads; then these bytes.
-    Questions(Vec<u8>),
+    /// So many rounds of questions, whose answers nobody reads while the fault lasts; then these bytes.
+    Questions(usize, Vec<u8>),
     /// Nothing, ever.
     Nothing,
 }
@@ -158,7 +158,7 @@ fn at_call(fault: &str, right: Value) -> Option<Wrong> {
             both["error"] = json!({"code": -1, "message": "and yet"});
             text(both)
         }
-        "question storm" => Some(Wrong::Questions(line)),
+        "question storm" => Some(Wrong::Questions(10, line)),
         "list storm" => Some(Wrong::Storm(500, line)),
         "a byte a second" => Some(Wrong::Trickle(line)),
         _ => None,

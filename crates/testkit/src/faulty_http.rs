@@ -95,6 +95,12 @@ impl State {
         self.faulty.load(Ordering::SeqCst)
     }
 
+    async fn is_over(&self) {
+        while self.is_faulty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     fn commit(&self) {
         self.committed.store(true, Ordering::SeqCst);
     }
@@ -179,15 +185,16 @@ async fn err(stream: &mut Stream, state: &State, message: &Value) -> std::io::Re
     }
     match wrong {
         None => return Ok(false),
-        Some(Wrong::Questions(last)) => {
+        Some(Wrong::Questions(rounds, last)) => {
             let head =
                 "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
             stream.write_all(head.as_bytes()).await?;
             let event = |text: &str| format!("data: {text}\n\n");
             let questions: String = faulty::questions().iter().map(|one| event(one)).collect();
-            while state.is_faulty() {
+            for _ in 0..rounds {
                 stream.write_all(questions.as_bytes()).await?;
             }
+            state.is_over().await;
             stream.write_all(event(String::from_utf8_lossy(&last).trim_end()).as_bytes()).await?;
         }
         Some(Wrong::Nothing) => std::future::pending::<()>().await,

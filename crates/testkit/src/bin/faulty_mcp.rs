@@ -139,10 +139,14 @@ fn commit(wrong: Wrong, faulty: &dyn Fn() -> bool) -> io::Result<()> {
             }
             out.write_all(&last)?;
         }
-        Wrong::Questions(last) => {
+        Wrong::Questions(rounds, last) => {
             let questions = format!("{}\n", faulty::questions().join("\n"));
-            while faulty() {
+            for _ in 0..rounds {
                 out.write_all(questions.as_bytes())?;
+            }
+            out.flush()?;
+            while faulty() {
+                std::thread::sleep(Duration::from_millis(10));
             }
             out.write_all(&last)?;
         }

@@ -116,13 +116,14 @@ async fn commit(wrong: Wrong, state: &State, outbox: &Outbox) {
             }
             outbox.event(String::from_utf8_lossy(&last).trim_end()).await;
         }
-        Wrong::Questions(last) => {
+        Wrong::Questions(rounds, last) => {
             let event = |text: &str| format!("event: message\ndata: {text}\n\n");
             let questions: String = faulty::questions().iter().map(|one| event(one)).collect();
             let questions = Bytes::from(questions);
-            while state.is_faulty() {
+            for _ in 0..rounds {
                 outbox.bytes(questions.clone()).await;
             }
+            state.is_over().await;
             outbox.event(String::from_utf8_lossy(&last).trim_end()).await;
         }
         Wrong::Bytes(bytes) if state.fault == "half frame" => {
