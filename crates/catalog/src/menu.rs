@@ -203,7 +203,7 @@ fn beside(
         let seen: Vec<&Arc<Entry>> = lists.iter().copied().flatten().filter(usable).collect();
         let servers = meta::servers(seen.iter().copied());
         let servers = meta::enumerate(&servers, limits::SERVERS_NAMED_MAX);
-        (!seen.is_empty()).then(|| shelf::Stock { count: seen.len(), servers })
+        (!seen.is_empty()).then_some(shelf::Stock { count: seen.len(), servers })
     };
     let mut tools = Vec::new();
     if let Some(stock) = stock(&[shelf.resources(), shelf.templates()]).filter(|_| also.resources) {

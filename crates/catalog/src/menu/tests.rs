@@ -148,6 +148,7 @@ fn shelves(resources: bool, prompts: bool) -> Catalogue {
 /// mode `gateway`.
 #[test]
 fn what_is_beside_tools_is_offered_where_it_is_wanted_and_there() {
+    const SHELF: [&str; 4] = [RESOURCE_BROWSE, RESOURCE_READ, PROMPT_BROWSE, PROMPT_GET];
     let check = |wanted: (bool, bool), there: (bool, bool), expected: &[&str]| {
         let also = Also { resources: wanted.0, prompts: wanted.1 };
         let catalogue = shelves(there.0, there.1);
@@ -162,7 +163,6 @@ fn what_is_beside_tools_is_offered_where_it_is_wanted_and_there() {
             menu(Menu { mode: Mode::Gateway, also, ..Menu::default() }, &catalogue, &|_| false);
         assert_eq!(nobody.len(), 3);
     };
-    const SHELF: [&str; 4] = [RESOURCE_BROWSE, RESOURCE_READ, PROMPT_BROWSE, PROMPT_GET];
     check((true, true), (true, true), &SHELF);
     check((true, false), (true, true), &SHELF[..2]);
     check((false, true), (true, true), &SHELF[2..]);

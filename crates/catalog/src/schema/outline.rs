@@ -60,7 +60,7 @@ const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 impl Sketch<'_> {
     fn of(&self, schema: &Value) -> Value {
         let mut drawn = self.draw(schema, "");
-        self.define(schema, &mut drawn);
+        define(schema, &mut drawn);
         drawn
     }
 
@@ -144,29 +144,29 @@ impl Sketch<'_> {
         };
         self.focus.iter().any(|place| inside(&place))
     }
+}
 
-    /// Adds the definitions that what was drawn refers to, while there is room.
-    fn define(&self, schema: &Value, drawn: &mut Value) {
-        let mut wanted = Vec::new();
-        references(drawn, &mut wanted);
-        for pointer in wanted {
-            let way = DEFINITIONS.iter().find_map(|key| {
-                Some((*key, pointer.strip_prefix(&format!("#/{key}/"))?.to_owned()))
-            });
-            let Some((key, name)) = way else { continue };
-            let Some(definition) = schema.get(key).and_then(|all| all.get(&name)) else { continue };
-            let place =
-                drawn.as_object_mut().map(|drawn| drawn.entry(key).or_insert(Map::new().into()));
-            let Some(Value::Object(place)) = place else { continue };
-            if place.contains_key(&name) {
-                continue;
-            }
-            place.insert(name.clone(), without_words(definition));
-            if !is_short(drawn)
-                && let Some(Value::Object(place)) = drawn.get_mut(key)
-            {
-                place.insert(name, brief(definition));
-            }
+/// Adds the definitions that what was drawn refers to, while there is room.
+fn define(schema: &Value, drawn: &mut Value) {
+    let mut wanted = Vec::new();
+    references(drawn, &mut wanted);
+    for pointer in wanted {
+        let way = DEFINITIONS
+            .iter()
+            .find_map(|key| Some((*key, pointer.strip_prefix(&format!("#/{key}/"))?.to_owned())));
+        let Some((key, name)) = way else { continue };
+        let Some(definition) = schema.get(key).and_then(|all| all.get(&name)) else { continue };
+        let place =
+            drawn.as_object_mut().map(|drawn| drawn.entry(key).or_insert(Map::new().into()));
+        let Some(Value::Object(place)) = place else { continue };
+        if place.contains_key(&name) {
+            continue;
+        }
+        place.insert(name.clone(), without_words(definition));
+        if !is_short(drawn)
+            && let Some(Value::Object(place)) = drawn.get_mut(key)
+        {
+            place.insert(name, brief(definition));
         }
     }
 }

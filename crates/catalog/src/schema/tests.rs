@@ -171,14 +171,14 @@ fn one_of_many(branches: usize) -> Value {
 /// there cannot be too many.
 #[test]
 fn a_value_with_errors_past_counting_gets_one_answer() {
+    const EXACT: &str = "required property";
+    const NOWHERE: &str = "too large to say where";
     let check = |schema: Value, value: Value, wanted: &str| {
         let found = compile(&schema).check(&value);
         let first = found.first().map_or("", |violation| violation.message.as_str());
         assert!(first.contains(wanted), "{first}: {wanted}");
         assert!(!first.contains("too large") || found.len() == 1, "{found:?}");
     };
-    const EXACT: &str = "required property";
-    const NOWHERE: &str = "too large to say where";
     check(twice_itself(), nested(3), EXACT);
     check(twice_itself(), nested(20), NOWHERE);
     check(twice_itself(), nested(60), NOWHERE);
