@@ -56,7 +56,7 @@ fn description() -> Value {
         "paths": {"/shelf/{number}": {"get": {
             "operationId": "shelf_get",
             "summary": "Take a book from the shelf",
-            "parameters": [number.clone()],
+            "parameters": [number],
             "responses": {"200": {"description": "The book"}},
         }, "post": {
             "operationId": "shelf_put",

@@ -12,7 +12,7 @@ const FRAME_HEADER: usize = 24;
 
 /// The header says how long a page is.
 fn frame(log: &[u8]) -> usize {
-    let page = log[8..12].iter().fold(0, |sum, byte| sum * 256 + usize::from(*byte));
+    let page = log.iter().skip(8).take(4).fold(0, |sum, byte| sum * 256 + usize::from(*byte));
     assert!(page.is_power_of_two() && page >= 512, "{page}");
     FRAME_HEADER + page
 }

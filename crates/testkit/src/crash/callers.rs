@@ -67,8 +67,8 @@ pub(super) async fn payer(address: String, again: Vec<String>, name: String, wor
 /// A payment that a second worker makes too, and now and then a look of one's own.
 fn calls(name: &str, worker: u64, number: u64) -> Vec<Call> {
     let mut calls = vec![Call::new(PAY, format!("{name}{}-{number}", worker / 2))];
-    if number % PAYMENTS_PER_LOOK == 0 {
-        let long = (number / PAYMENTS_PER_LOOK) % LOOKS_PER_LONG == 0;
+    if number.is_multiple_of(PAYMENTS_PER_LOOK) {
+        let long = (number / PAYMENTS_PER_LOOK).is_multiple_of(LOOKS_PER_LONG);
         let end = if long { LONG } else { "" };
         calls.push(Call::new(LOOK, format!("{name}{worker}-{number}-look{end}")));
     }

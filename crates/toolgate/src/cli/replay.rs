@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<(), CliError> 
     let loaded = context.start(LogLevel::Warn, Overrides::default())?;
     let replayed = context.block_on(async {
         let store = context.existing_store(&loaded.config).await?;
-        let replayed = replay_all(&store, args).await;
+        let replayed = Box::pin(replay_all(&store, args)).await;
         store.close().await;
         replayed
     })?;
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<(), CliError> 
 async fn replay_all(store: &Store, args: &ReplayArgs) -> Result<Vec<Replayed>, CliError> {
     let given = args.policy.as_ref().map(read).transpose()?;
     let mut desk = Desk { store, given, of_then: BTreeMap::new() };
-    let Some(id) = &args.id else { return desk.range(&args.filter).await };
+    let Some(id) = &args.id else { return Box::pin(desk.range(&args.filter)).await };
     let mut replayed = Vec::new();
     for record in transcript(store, id).await? {
         replayed.push(desk.replay(record).await?);
