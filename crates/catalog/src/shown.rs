@@ -135,7 +135,7 @@ fn shorten(keys: &[&ItemKey], shown: &mut [String]) {
 }
 
 /// What something would be called if nothing else were; none means its wire name.
-fn wish<'a>((key, ids): Named<'a>, naming: Naming) -> Option<&'a str> {
+fn wish((key, ids): Named<'_>, naming: Naming) -> Option<&str> {
     match naming {
         Naming::Auto | Naming::None | Naming::FirstWins | Naming::Distinct => Some(&key.name),
         Naming::Wire | Naming::Short => None,

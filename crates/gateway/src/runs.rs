@@ -229,7 +229,7 @@ pub(crate) fn key(request: &CallRequest) -> String {
 /// Whose session it is; without one, the run stands in for it.
 pub(crate) fn session(request: &CallRequest) -> String {
     let caller = &request.caller;
-    let named = caller.session.as_ref().map(|session| session.as_str());
+    let named = caller.session.as_ref().map(model::SessionId::as_str);
     let named = named.or(request.run_id.as_deref()).unwrap_or_default();
     canonical::hash(&serde_json::json!(["session", caller.principal.account(), named]))
 }

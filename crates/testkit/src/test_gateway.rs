@@ -90,7 +90,7 @@ impl TestGateway {
 
     /// Opens the store in a folder of its own and asks the upstreams for their tools.
     pub async fn start(self) -> World {
-        self.start_in(tempfile::tempdir().expect("a temporary folder")).await
+        Box::pin(self.start_in(tempfile::tempdir().expect("a temporary folder"))).await
     }
 
     /// The same in a folder where a gate was before.

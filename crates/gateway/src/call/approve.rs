@@ -55,7 +55,7 @@ async fn ask(
 #[derive(Debug)]
 pub(super) enum Known {
     /// Somebody said yes to exactly this call.
-    Approved(Permit),
+    Approved(Box<Permit>),
     /// Nobody has said anything; with what that means for the call.
     Unanswered(&'static str),
 }
@@ -69,7 +69,9 @@ pub(super) async fn known(gateway: &Gateway, question: Question) -> Result<Known
         Some(approval) if approval.state == ApprovalState::Pending => {
             Ok(Known::Unanswered("a human was asked and has not answered yet"))
         }
-        Some(approval) => question.answered(&approval, now).map(Known::Approved),
+        Some(approval) => {
+            question.answered(&approval, now).map(|permit| Known::Approved(Box::new(permit)))
+        }
     }
 }
 

@@ -64,7 +64,7 @@ impl Gateway {
                 Known::Unanswered(outcome) => return Ok(outcome),
                 Known::Approved(permit) => {
                     entry.stage("approval");
-                    (permit, "a human has approved it, and it would be called")
+                    (*permit, "a human has approved it, and it would be called")
                 }
             },
         };

@@ -225,7 +225,7 @@ mod tests {
         match part {
             None => assert_eq!(got, Ok(()), "{schema}"),
             Some(part) => {
-                assert!(got.clone().is_err_and(|why| why.contains(part)), "{schema} {got:?}")
+                assert!(got.clone().is_err_and(|why| why.contains(part)), "{schema} {got:?}");
             }
         }
     }

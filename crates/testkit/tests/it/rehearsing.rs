@@ -17,7 +17,8 @@ fn request(tool: &str) -> CallRequest {
 
 fn outcome(answer: &Answer) -> Value {
     let said = answer.structured.clone().unwrap();
-    if answer.is_error { said["error"].clone() } else { said["outcome"].clone() }
+    let part = if answer.is_error { "error" } else { "outcome" };
+    said.get(part).cloned().unwrap_or_default()
 }
 
 fn gate(change: impl FnOnce(&mut Settings)) -> TestGateway {

@@ -197,7 +197,7 @@ async fn a_secret_that_a_rule_looked_at_is_no_difference() {
 async fn all_equal(world: &World) {
     for record in world.records().await {
         let then = record.decision.clone();
-        let (transcript, rules) = transcript(world, record).await;
+        let (transcript, rules) = Box::pin(transcript(world, record)).await;
         let replayed = replay(&transcript, &rules).unwrap();
         assert_eq!((replayed.difference, replayed.decision), (None, then), "{}", replayed.tool);
     }

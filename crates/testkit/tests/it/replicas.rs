@@ -195,8 +195,8 @@ async fn say_with(mcp: &server::Mcp, key: Option<&str>, round: Value) -> Value {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": able,
     });
-    if let Some(key) = key {
-        meta["toolgate/idempotency_key"] = key.into();
+    if let (Some(key), Some(meta)) = (key, meta.as_object_mut()) {
+        meta.insert("toolgate/idempotency_key".to_owned(), key.into());
     }
     let mut params = json!({"name": "ask", "arguments": {}, "_meta": meta});
     params.as_object_mut().unwrap().extend(round.as_object().cloned().unwrap());

@@ -83,7 +83,9 @@ pub(super) async fn accept(
         take(&store, &upstream, &names, &drifts).await?;
         if let Some((_, drifts)) = drifts.get(&upstream).filter(|_| !context.out.is_json()) {
             let taken = drifts.iter().filter(|(name, _)| names.contains(name));
-            told::lines(&upstream, taken).iter().for_each(|line| context.out.note(line));
+            for line in told::lines(&upstream, taken) {
+                context.out.note(&line);
+            }
         }
         accepted.extend(names.iter().map(|name| told::label(&upstream, name)));
     }

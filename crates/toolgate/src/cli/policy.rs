@@ -70,14 +70,14 @@ pub(super) fn run(context: &Context, command: &PolicyCommand) -> Result<(), CliE
 }
 
 /// A policy's text and what it is called.
-pub(super) struct Text {
+pub(super) struct Written {
     pub(super) name: String,
     pub(super) text: String,
     /// Under which a gate would read it.
     pub(super) profile: Profile,
 }
 
-impl Text {
+impl Written {
     /// As a gate would put it in force.
     pub(super) fn rules(&self) -> Result<Rules, String> {
         crate::assemble::governing::read_rules(&self.name, &self.text, self.profile)
@@ -85,7 +85,7 @@ impl Text {
 }
 
 /// The policy of a file, of the configuration, or of the profile.
-pub(super) fn text(config: &Config, file: Option<&Path>) -> Result<Text, CliError> {
+pub(super) fn text(config: &Config, file: Option<&Path>) -> Result<Written, CliError> {
     let named = match (file, &config.policy) {
         (Some(file), _) => Some((file.to_owned(), file.display().to_string())),
         (None, Some(path)) => Some((path.as_path().to_owned(), path.shown().to_owned())),
@@ -97,16 +97,16 @@ pub(super) fn text(config: &Config, file: Option<&Path>) -> Result<Text, CliErro
             Profile::Dev => ("the policy of profile dev", Rules::permit_all()),
             Profile::Production => ("the policy of profile production", Rules::permit_declared()),
         };
-        return Ok(Text { name: name.to_owned(), text: rules.text().to_owned(), profile });
+        return Ok(Written { name: name.to_owned(), text: rules.text().to_owned(), profile });
     };
     let text = std::fs::read_to_string(&path)
         .map_err(|error| CliError::usage(format!("`{name}` cannot be read: {error}")))?;
-    Ok(Text { name, text, profile })
+    Ok(Written { name, text, profile })
 }
 
 fn check(context: &Context, file: Option<&Path>) -> Result<(), CliError> {
     let loaded = context.start(LogLevel::Warn, Overrides::default())?;
-    let Text { name, text, .. } = text(&loaded.config, file)?;
+    let Written { name, text, .. } = text(&loaded.config, file)?;
     let wrong = |message: String| CliError::new(Exit::Config, message);
     let findings = schema::look_over(&name, &text).map_err(|error| wrong(error.to_string()))?;
     let policies = Rules::parse(&name, &text).map_err(|error| wrong(error.to_string()))?.count();

@@ -163,7 +163,7 @@ fn more_than_a_search_gives_is_refused() {
     shelf(folder, &json!([tool("a", "First.")]));
     let render = ["cards", "render", "--provider", "openai"];
     let check = |arguments: &[&str], code: i32| {
-        assert_eq!(ran(folder, arguments).code, code, "{arguments:?}")
+        assert_eq!(ran(folder, arguments).code, code, "{arguments:?}");
     };
     check(&["tools", "search", "first", "--top", "50"], 0);
     check(&["tools", "search", "first", "--top", "51"], 2);

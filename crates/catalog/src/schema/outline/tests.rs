@@ -49,7 +49,7 @@ fn what_was_broken_is_given_in_full_however_deep_it_lies() {
 fn what_must_be_given_comes_first_with_its_type() {
     let mut properties = fields(900, &json!({"type": "string", "pattern": "^x{1,9}$"}));
     let nested = json!({"type": "object", "properties": {"mode": {"enum": ["a", "b"]}}, "required": ["mode"]});
-    properties.insert("last".to_owned(), nested.clone());
+    properties.insert("last".to_owned(), nested);
     let schema = json!({"type": "object", "properties": properties, "required": ["last"]});
     let told = told(&schema, &json!({}));
     assert_eq!(told["properties"]["last"]["type"], "object");
