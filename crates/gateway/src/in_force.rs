@@ -53,12 +53,14 @@ impl Gateway {
     /// Puts other rules in force. Lists made under the former ones are not shown again, and clients
     /// are told to look anew.
     pub fn swap_rules(&self, rules: Rules) {
-        self.trouble(|trouble| trouble.rules = None);
-        if rules.hash() == self.rules().hash() {
-            return;
+        let changed = rules.hash() != self.rules().hash();
+        if changed {
+            *self.in_force.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         }
-        *self.in_force.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
-        self.tell_of_lists();
+        self.trouble(|trouble| trouble.rules = None);
+        if changed {
+            self.tell_of_lists();
+        }
     }
 
     /// Notes that rules could not be put in force; the former ones stay.
@@ -79,8 +81,10 @@ impl Gateway {
 
     /// Puts other manifests in force, with a catalogue made by them of what upstreams listed last.
     pub async fn swap_manifests(&self, manifests: BTreeMap<UpstreamName, Arc<AdapterManifest>>) {
+        let changed = self.rebuild_with(Arc::new(manifests)).await;
+        // Whoever hears that all is well is judged by what was written last.
         self.trouble(|trouble| trouble.manifests = None);
-        if self.rebuild_with(Arc::new(manifests)).await {
+        if changed {
             self.tell_of_lists();
         }
     }
