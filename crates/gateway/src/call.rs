@@ -198,8 +198,10 @@ impl Gateway {
     ) -> Result<Inspected, Fault> {
         tasks::recall(self, request).await?;
         let compared = resolve::compare(self, request, &entry.rules).await;
-        let judged = self.judge(request, compared, entry).await?;
-        let Judged { tool, request, way, claim, stored } = judged;
+        let tool = resolve::resolve(self, request, entry)?;
+        // About what the caller may not see, what came of comparing counts for nothing.
+        compared?;
+        let Judged { request, way, claim, stored } = self.judge(request, &tool, entry).await?;
         if let Some(stored) = stored {
             return inspect::inspect(self, &request, &tool, stored, entry).await;
         }
@@ -212,27 +214,24 @@ impl Gateway {
         inspect::inspect(self, &request, &tool, answer, entry).await
     }
 
-    /// The half of the road that touches nothing, which a dry run takes too. What came of comparing
-    /// counts for nothing about what the caller may not see.
+    /// The half of the road that touches nothing, which a dry run takes too.
     async fn judge<'r>(
         &self,
         request: &'r CallRequest,
-        compared: Result<(), Fault>,
+        tool: &Tool,
         entry: &mut Entry,
     ) -> Result<Judged<'r>, Fault> {
-        let tool = resolve::resolve(self, request, entry)?;
-        compared?;
         let answered = rounds::answered(self, request, &tool.item.key.upstream).await?;
         let request = answered.map_or(Cow::Borrowed(request), |(request, told)| {
             entry.findings.extend(told);
             Cow::Owned(request)
         });
-        let keyed = claim::with_key(self, &request, &tool, entry);
+        let keyed = claim::with_key(self, &request, tool, entry);
         let request = keyed.map_or(request, Cow::Owned);
-        let way = authorize::authorize(self, &request, &tool, entry).await?;
-        let claim = claim::claim(self, &request, &tool, entry)?;
-        let stored = claim::recall(self, &tool, claim.as_ref(), entry).await?;
-        Ok(Judged { tool, request, way, claim, stored })
+        let way = authorize::authorize(self, &request, tool, entry).await?;
+        let claim = claim::claim(self, &request, tool, entry)?;
+        let stored = claim::recall(self, tool, claim.as_ref(), entry).await?;
+        Ok(Judged { request, way, claim, stored })
     }
 }
 
@@ -251,7 +250,6 @@ struct Asking<'a> {
 
 /// A call that nothing has been done about yet.
 struct Judged<'r> {
-    tool: Arc<Tool>,
     /// With the key that was made for it, if one was.
     request: Cow<'r, CallRequest>,
     way: Way,

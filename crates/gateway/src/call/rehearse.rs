@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::approve::{self, Known};
 use super::record::Entry;
-use super::{CallRequest, Judged, admit, record, verify};
+use super::{CallRequest, Judged, admit, record, resolve, verify};
 use crate::gateway::Gateway;
 use crate::tasks;
 
@@ -36,8 +36,8 @@ impl Gateway {
     ) -> Result<(String, Value), Fault> {
         tasks::recall(self, request).await?;
         // Nobody is asked for a list: what a call would wait for is told instead.
-        let judged = self.judge(request, Ok(()), entry).await?;
-        let Judged { tool, request, way, stored, .. } = judged;
+        let tool = resolve::resolve(self, request, entry)?;
+        let Judged { request, way, stored, .. } = self.judge(request, &tool, entry).await?;
         let outcome = match stored {
             Some(_) => "its stored answer would be given again, and nothing called",
             None => Box::pin(self.outcome(&request, &tool, way, entry)).await?,
