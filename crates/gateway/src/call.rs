@@ -64,6 +64,7 @@ use store::Claim;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::approve::Known;
 use crate::call::inspect::Inspected;
 use crate::call::record::Entry;
 use crate::gateway::Gateway;
@@ -212,6 +213,35 @@ impl Gateway {
         let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await;
         let answer = answer.map_err(|fault| about(fault, &tool))?;
         inspect::inspect(self, &request, &tool, answer, entry).await
+    }
+
+    /// The road as a dry run takes it: nobody is asked, for a list or a yes; what the later stages would
+    /// say is looked at, and nothing used up.
+    async fn foresee(
+        &self,
+        request: &CallRequest,
+        entry: &mut Entry,
+    ) -> Result<(Arc<Tool>, &'static str), Fault> {
+        tasks::recall(self, request).await?;
+        let tool = resolve::resolve(self, request, entry)?;
+        let Judged { request, way, stored, .. } = self.judge(request, &tool, entry).await?;
+        if stored.is_some() {
+            return Ok((tool, "its stored answer would be given again, and nothing called"));
+        }
+        verify::foresee(self, &request, &tool, &way, entry).await?;
+        let (permit, outcome) = match way {
+            Way::No(fault) => return Err(fault),
+            Way::Go(permit) => (permit, "it would be called"),
+            Way::Ask(question) => match approve::known(self, question).await? {
+                Known::Unanswered(outcome) => return Ok((tool, outcome)),
+                Known::Approved(permit) => {
+                    entry.stage("approval");
+                    (*permit, "a human has approved it, and it would be called")
+                }
+            },
+        };
+        admit::foresee(self, &request, &tool, &permit, entry).await?;
+        Ok((tool, outcome))
     }
 
     /// The half of the road that touches nothing, which a dry run takes too.

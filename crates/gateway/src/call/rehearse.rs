@@ -7,14 +7,11 @@
 use catalog::{Deed, Entry as Tool};
 use context::{Cleared, say};
 use model::{Fault, RecordStatus};
-use policy::Way;
 use serde_json::{Value, json};
 
-use super::approve::{self, Known};
 use super::record::Entry;
-use super::{CallRequest, Judged, admit, record, resolve, verify};
+use super::{CallRequest, record};
 use crate::gateway::Gateway;
-use crate::tasks;
 
 impl Gateway {
     /// Says what this call would come to. A call that would be refused is refused here alike.
@@ -34,42 +31,11 @@ impl Gateway {
         request: &CallRequest,
         entry: &mut Entry,
     ) -> Result<(String, Value), Fault> {
-        tasks::recall(self, request).await?;
-        // Nobody is asked for a list: what a call would wait for is told instead.
-        let tool = resolve::resolve(self, request, entry)?;
-        let Judged { request, way, stored, .. } = self.judge(request, &tool, entry).await?;
-        let outcome = match stored {
-            Some(_) => "its stored answer would be given again, and nothing called",
-            None => Box::pin(self.outcome(&request, &tool, way, entry)).await?,
-        };
+        let (tool, outcome) = Box::pin(self.foresee(request, entry)).await?;
         let text = format!("dry run of `{}`: arguments fit; {outcome}", tool.shown_name);
         let doubted = self.is_doubted(&tool.item.key.upstream);
         let text = if doubted { format!("{text}; {IN_DOUBT}") } else { text };
         Ok((text, report(&tool, entry, (outcome, doubted))))
-    }
-
-    /// What the stages behind the judgement would say, as things stand.
-    async fn outcome(
-        &self,
-        request: &CallRequest,
-        tool: &Tool,
-        way: Way,
-        entry: &mut Entry,
-    ) -> Result<&'static str, Fault> {
-        verify::foresee(self, request, tool, &way, entry).await?;
-        let (permit, outcome) = match way {
-            Way::No(fault) => return Err(fault),
-            Way::Go(permit) => (permit, "it would be called"),
-            Way::Ask(question) => match approve::known(self, question).await? {
-                Known::Unanswered(outcome) => return Ok(outcome),
-                Known::Approved(permit) => {
-                    entry.stage("approval");
-                    (*permit, "a human has approved it, and it would be called")
-                }
-            },
-        };
-        admit::foresee(self, request, tool, &permit, entry).await?;
-        Ok(outcome)
     }
 }
 
