@@ -11,6 +11,17 @@ pub(crate) struct Vectors {
     dims: usize,
     cells: Vec<i8>,
     scales: Vec<f32>,
+    /// The length of what [`head`] leaves.
+    rests: Vec<f32>,
+}
+
+/// One document's vector.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'v> {
+    cells: &'v [i8],
+    /// What one step is worth.
+    scale: f32,
+    rest: f32,
 }
 
 /// A query's vector, finer than a document's.
@@ -18,16 +29,19 @@ pub(crate) struct Vectors {
 pub(crate) struct Needle {
     cells: Vec<i16>,
     scale: f32,
+    rest: f32,
 }
 
 impl Vectors {
     pub(crate) fn new(dims: usize, count: usize) -> Self {
         let cells = Vec::with_capacity(dims * count);
-        Self { dims, cells, scales: Vec::with_capacity(count) }
+        let (scales, rests) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        Self { dims, cells, scales, rests }
     }
 
     pub(crate) fn push(&mut self, vector: &[f32]) {
         let (cells, scale) = quantise(vector);
+        self.rests.push(length(cells.get(head(cells.len())..).unwrap_or_default()) * scale);
         self.cells.extend(cells);
         self.scales.push(scale);
     }
@@ -36,9 +50,11 @@ impl Vectors {
         self.dims
     }
 
-    /// Each document's cells with what one is worth, in order.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&[i8], f32)> {
-        self.cells.chunks_exact(self.dims.max(1)).zip(self.scales.iter().copied())
+    /// Each document's, in order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        let worth = self.scales.iter().copied().zip(self.rests.iter().copied());
+        let cells = self.cells.chunks_exact(self.dims.max(1));
+        cells.zip(worth).map(|(cells, (scale, rest))| Row { cells, scale, rest })
     }
 
     /// The cosine of one document with the query.
@@ -48,17 +64,15 @@ impl Vectors {
 
     /// The cosine of one of these with one of others.
     pub(crate) fn between(&self, one: usize, others: &Self, other: usize) -> f32 {
-        let Some(((a, a_scale), (b, b_scale))) = self.get(one).zip(others.get(other)) else {
-            return 0.0;
-        };
-        let wide: Vec<i16> = b.iter().map(|cell| i16::from(*cell)).collect();
-        dot(a, &wide) * a_scale * b_scale
+        let Some((a, b)) = self.get(one).zip(others.get(other)) else { return 0.0 };
+        let wide: Vec<i16> = b.cells.iter().map(|cell| i16::from(*cell)).collect();
+        real(dot(a.cells, &wide)) * a.scale * b.scale
     }
 
-    fn get(&self, doc: usize) -> Option<(&[i8], f32)> {
+    fn get(&self, doc: usize) -> Option<Row<'_>> {
         let start = doc.checked_mul(self.dims)?;
         let cells = self.cells.get(start..start.checked_add(self.dims)?)?;
-        Some((cells, *self.scales.get(doc)?))
+        Some(Row { cells, scale: *self.scales.get(doc)?, rest: *self.rests.get(doc)? })
     }
 }
 
@@ -66,17 +80,54 @@ impl Needle {
     pub(crate) fn new(vector: &[f32]) -> Self {
         let largest = largest(vector);
         if largest <= 0.0 {
-            return Self { cells: vec![0; vector.len()], scale: 0.0 };
+            return Self { cells: vec![0; vector.len()], ..Self::default() };
         }
         let steps = steps(vector.len());
         #[expect(clippy::cast_possible_truncation, reason = "scaled to fit")]
-        let cells = vector.iter().map(|x| (x / largest * steps).round() as i16).collect();
-        Self { cells, scale: largest / steps }
+        let cells: Vec<i16> = vector.iter().map(|x| (x / largest * steps).round() as i16).collect();
+        let scale = largest / steps;
+        let rest = length(cells.get(head(cells.len())..).unwrap_or_default()) * scale;
+        Self { cells, scale, rest }
     }
 
-    pub(crate) fn cosine(&self, (cells, scale): (&[i8], f32)) -> f32 {
-        dot(cells, &self.cells) * scale * self.scale
+    pub(crate) fn cosine(&self, row: Row<'_>) -> f32 {
+        self.worth(dot(row.cells, &self.cells), row)
     }
+
+    fn worth(&self, sum: i32, row: Row<'_>) -> f32 {
+        real(sum) * row.scale * self.scale
+    }
+
+    /// The same, or nothing where the beginnings of both already tell that it is less than `least`:
+    /// what is left of two vectors has no larger product than their lengths have.
+    pub(crate) fn cosine_from(&self, least: f32, row: Row<'_>) -> Option<f32> {
+        const ROUNDING: f32 = 1e-3;
+        let head = head(row.cells.len().min(self.cells.len()));
+        let (begun, rest) = row.cells.split_at(head);
+        let (own_begun, own_rest) = self.cells.split_at(head);
+        let so_far = dot(begun, own_begun);
+        if self.worth(so_far, row) + row.rest * self.rest + ROUNDING < least {
+            return None;
+        }
+        Some(self.worth(so_far.wrapping_add(dot(rest, own_rest)), row))
+    }
+}
+
+/// The beginning of a vector, which holds most of it: a table's dimensions lie in the order of what
+/// they tell.
+const fn head(dims: usize) -> usize {
+    dims / 64 * 32
+}
+
+fn length<T: Copy + Into<f32>>(cells: &[T]) -> f32 {
+    let squares = cells.iter().map(|cell| (*cell).into()).map(|x: f32| x * x);
+    squares.fold(0.0, |total, square| total + square).sqrt()
+}
+
+/// Rounds the same everywhere.
+#[expect(clippy::cast_precision_loss, reason = "a cosine needs no more")]
+const fn real(sum: i32) -> f32 {
+    sum as f32
 }
 
 /// Weighted texts into one vector of length one, or of zeros where nothing is known.
@@ -124,15 +175,14 @@ fn largest(vector: &[f32]) -> f32 {
 
 /// In runs of one known length, which the compiler turns into a few wide instructions each; of the
 /// lengths that were measured this one came out best.
-#[expect(clippy::cast_precision_loss, reason = "a float's rounding is the same everywhere")]
-fn dot(cells: &[i8], needle: &[i16]) -> f32 {
+fn dot(cells: &[i8], needle: &[i16]) -> i32 {
     let ((a, a_rest), (b, b_rest)) = (cells.as_chunks::<32>(), needle.as_chunks::<32>());
     let mut sum = 0_i32;
     for (a, b) in a.iter().zip(b) {
         sum = sum.wrapping_add(products(a, b));
     }
     // INVARIANT: `steps` keeps the sum within 32 bits.
-    sum.wrapping_add(products(a_rest, b_rest)) as f32
+    sum.wrapping_add(products(a_rest, b_rest))
 }
 
 #[inline]
@@ -154,9 +204,24 @@ mod tests {
         ) {
             let (a, b): (Vec<i8>, Vec<i16>) = cells.iter().copied().unzip();
             let sum: i64 = cells.iter().map(|(a, b)| i64::from(*a) * i64::from(*b)).sum();
-            #[expect(clippy::cast_precision_loss, reason = "the dot product rounds the same way")]
-            let sum = sum as f32;
-            prop_assert_eq!(dot(&a, &b).to_bits(), sum.to_bits());
+            prop_assert_eq!(i64::from(dot(&a, &b)), sum);
+        }
+
+        #[test]
+        fn who_is_left_out_early_is_below_what_was_asked_for(
+            cells in prop::collection::vec((-1.0_f32..1.0, -1.0_f32..1.0), 1..300),
+            least in -1.0_f32..1.0,
+        ) {
+            let (document, query): (Vec<f32>, Vec<f32>) = cells.into_iter().unzip();
+            let mut vectors = Vectors::new(document.len(), 1);
+            vectors.push(&unit(document));
+            let needle = Needle::new(&unit(query));
+            let row = vectors.get(0).unwrap();
+            let whole = needle.cosine(row);
+            match needle.cosine_from(least, row) {
+                Some(cosine) => prop_assert_eq!(cosine.to_bits(), whole.to_bits()),
+                None => prop_assert!(whole < least, "{} is not below {}", whole, least),
+            }
         }
     }
 }

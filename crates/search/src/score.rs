@@ -84,11 +84,12 @@ impl Scores {
         let mut best = Best::above(early.last_bar(), count);
         match &self.meaning {
             Meaning::Given(given) => {
-                self.scan(0, given.iter(), |meaning| *meaning, sight, &mut best);
+                self.scan(0, given.iter(), |_, meaning| Some(*meaning), sight, &mut best);
             }
             Meaning::Needle(needle) => {
+                let cosine = |least, row| needle.cosine_from(least, row);
                 for (first, vectors) in index.vectors() {
-                    self.scan(first, vectors.rows(), |row| needle.cosine(row), sight, &mut best);
+                    self.scan(first, vectors.rows(), cosine, sight, &mut best);
                 }
             }
         }
@@ -116,7 +117,7 @@ impl Scores {
         &self,
         first: usize,
         rows: impl Iterator<Item = R>,
-        meaning: impl Fn(R) -> f32,
+        meaning: impl Fn(f32, R) -> Option<f32>,
         sight: &Sight<'_>,
         best: &mut Best,
     ) {
@@ -129,8 +130,11 @@ impl Scores {
             if !seen || (!is_named && words + MEANING_MAX < needed) {
                 continue;
             }
-            let meaning = meaning(row);
-            if !is_named && words + meaning.max(0.0) < needed {
+            // With the least that would do, so that it need not be worked out further.
+            let is_in = is_named || words >= needed;
+            let least = if is_in { f32::NEG_INFINITY } else { needed - words };
+            let Some(meaning) = meaning(least, row) else { continue };
+            if !is_in && words + meaning < needed {
                 continue;
             }
             let Ok(doc) = u32::try_from(doc) else { return };
