@@ -232,7 +232,13 @@ pub fn hash(value: &Value) -> String {
 
 /// SHA-256 of the bytes as they are, in hexadecimal.
 pub fn hash_bytes(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hash_parts(&[bytes])
+}
+
+/// The hash of several parts as if they were one.
+pub fn hash_parts(parts: &[&[u8]]) -> String {
+    let hasher = parts.iter().fold(Sha256::new(), Sha256::chain_update);
+    hex(&hasher.finalize())
 }
 
 /// Two hexadecimal digits for each byte.

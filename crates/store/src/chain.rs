@@ -33,7 +33,7 @@ impl Link {
 }
 
 pub(crate) fn hash(previous: &str, body: &str) -> String {
-    canonical::hash_bytes(&[previous.as_bytes(), body.as_bytes()].concat())
+    canonical::hash_parts(&[previous.as_bytes(), body.as_bytes()])
 }
 
 pub(crate) async fn head(connection: &mut Connection) -> Result<Link, sqlx::Error> {
@@ -72,9 +72,7 @@ pub(crate) async fn append(
 
 /// Whether the insertion failed because the chain has gone on without us.
 pub(crate) fn is_stale(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| {
-        error.is_unique_violation() || error.message().contains("entries are append-only")
-    })
+    error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
 /// Whether this very entry is in the chain.

@@ -116,6 +116,14 @@ impl Database {
         }
     }
 
+    /// Folds into the database file what of SQLite's log can be without keeping anybody waiting.
+    pub(crate) async fn fold(&self, connection: &mut Connection) -> Result<(), sqlx::Error> {
+        if self.is_embedded() {
+            sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(connection).await?;
+        }
+        Ok(())
+    }
+
     /// Folds the log into the database file before the connection goes.
     pub(crate) async fn retire(&self, mut connection: Connection) {
         if self.is_embedded()

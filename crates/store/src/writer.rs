@@ -6,6 +6,7 @@
 //! entry turns out to be there already.
 
 mod batch;
+mod fold;
 mod item;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +22,7 @@ use crate::entry::Draft;
 use crate::limits;
 
 use batch::Failure;
+use fold::Fold;
 use item::{Item, Waiting};
 
 pub(crate) use item::Unwritten;
@@ -164,11 +166,17 @@ impl Desk {
     async fn work(mut self, mut items: mpsc::Receiver<Box<dyn Item>>) {
         let mut batch = Vec::with_capacity(limits::BATCH_MAX);
         let mut former = 0;
+        let mut fold = Fold::default();
         while items.recv_many(&mut batch, limits::BATCH_MAX).await > 0 {
             gather(&mut batch, &mut items, former).await;
             former = batch.len();
+            let added = Fold::weigh(&batch);
             self.settle(&mut batch).await;
+            if self.database.is_embedded() {
+                fold.go_on(added, &self.database, self.connection.as_mut()).await;
+            }
         }
+        fold.finish().await;
         if let Some(connection) = self.connection.take() {
             self.database.retire(connection).await;
         }

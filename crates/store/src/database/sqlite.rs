@@ -45,8 +45,8 @@ pub(super) async fn connect(path: &Path) -> Result<Connection, sqlx::Error> {
     let (page, log_pages, journal) = (limits::PAGE_BYTES, limits::LOG_PAGES, limits::JOURNAL_BYTES);
     let settings = format!(
         "PRAGMA page_size = {page}; PRAGMA busy_timeout = {busy_ms}; PRAGMA synchronous = FULL; \
-         PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = {log_pages}; \
-         PRAGMA journal_size_limit = {journal}"
+         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; \
+         PRAGMA wal_autocheckpoint = {log_pages}; PRAGMA journal_size_limit = {journal}"
     );
     sqlx::raw_sql(sqlx::AssertSqlSafe(settings)).execute(&mut connection).await?;
     Ok(connection)

@@ -90,7 +90,7 @@ impl Home {
     /// Takes away what keeps entries as they are.
     pub(crate) async fn disarm(&self) {
         let mut raw = self.raw().await;
-        for trigger in ["entries_refuse_update", "entries_refuse_delete", "entries_refuse_gap"] {
+        for trigger in ["entries_refuse_update", "entries_refuse_delete"] {
             let on = if self.is_postgres() { " ON entries" } else { "" };
             let drop = sqlx::AssertSqlSafe(format!("DROP TRIGGER {trigger}{on}"));
             sqlx::query(drop).execute(&mut raw).await.unwrap();

@@ -9,6 +9,7 @@ mod checkpoints;
 mod claims;
 mod home;
 mod lock;
+mod log;
 mod migrations;
 mod open;
 mod pins;

@@ -197,14 +197,14 @@ async fn entries_can_only_be_added() {
     let around = if home.is_postgres() {
         "TRUNCATE entries"
     } else {
+        // As the gate's own connection has it.
+        sqlx::query("PRAGMA recursive_triggers = ON").execute(&mut raw).await.unwrap();
         "INSERT OR REPLACE INTO entries SELECT * FROM entries WHERE seq = 1"
     };
     for statement in [
         "UPDATE entries SET status = 'completed' WHERE seq = 4",
         "DELETE FROM entries WHERE seq = 4",
         around,
-        "INSERT INTO entries SELECT seq + 9, record_id, call_id, phase, at, tool, status, \
-         principal, run_id, body, prev_hash, hash FROM entries WHERE seq = 1",
     ] {
         let error = sqlx::query(statement).execute(&mut raw).await.unwrap_err().to_string();
         assert!(error.contains("entries are append-only"), "{statement}: {error}");
@@ -240,6 +240,9 @@ async fn tampering_shows_in_the_chain() {
     let swap = "UPDATE entries SET seq = 9 WHERE seq = 2; UPDATE entries SET seq = 2 WHERE seq = 3; \
                 UPDATE entries SET seq = 3 WHERE seq = 9";
     check(swap, Some((2, Damage::Moved))).await;
+    let beyond = "INSERT INTO entries SELECT seq + 9, record_id, call_id, phase, at, tool, status, \
+                  principal, run_id, body, prev_hash, hash FROM entries WHERE seq = 4";
+    check(beyond, Some((5, Damage::Deleted))).await;
 }
 
 #[tokio::test]
