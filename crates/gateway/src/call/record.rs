@@ -127,7 +127,7 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
         args: Value::Null,
         args_hash: canonical::hash(&request.args),
         principal_chain: request.caller.chain(),
-        acts_for: request.caller.acts_for.clone(),
+        acts_for: request.caller.acts_for.as_deref().cloned(),
         evidence_refs: request.evidence.clone(),
         roles: request.caller.roles.clone(),
         grants: request.caller.grants.clone(),

@@ -39,6 +39,7 @@ mod misbehaviour;
 mod modes;
 mod odd_servers;
 mod output;
+mod pages;
 mod recording;
 mod rehearsing;
 mod replay;
