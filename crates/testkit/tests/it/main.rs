@@ -35,6 +35,7 @@ mod limits;
 mod listening;
 mod matrix;
 mod mcp_servers;
+mod measured;
 mod misbehaviour;
 mod modes;
 mod odd_servers;
