@@ -24,6 +24,8 @@ pub struct Extras {
     /// What it says it can do.
     pub capabilities: Map<String, Value>,
     pub instructions: Option<String>,
+    /// The MCP revision it is spoken to in, where one is.
+    pub speaks: Option<String>,
     /// Lists it did not give this time: what is missing from them has not gone.
     pub unheard: BTreeSet<Listed>,
 }
