@@ -11,6 +11,7 @@ pub(crate) mod listed;
 mod meanings;
 mod output;
 pub(crate) mod programs;
+pub(crate) mod schemas;
 mod telemetry;
 mod upkeep;
 pub(crate) mod watched;

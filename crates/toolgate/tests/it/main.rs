@@ -13,6 +13,7 @@ mod cli;
 mod compile_fail;
 mod config;
 mod consent;
+mod declared;
 mod doors;
 mod drift;
 mod gate;
