@@ -19,7 +19,7 @@ async fn world(otherwise: DriftRule) -> World {
     .await
 }
 
-fn manifest(extra: Value) -> AdapterManifest {
+fn manifest(extra: &Value) -> AdapterManifest {
     let capability = json!({
         "capability_id": "shelf.a", "tool": "a", "class": "observe", "approval_mode": "read_only",
     });
@@ -53,7 +53,7 @@ async fn another_revision_than_the_pinned_one_is_held() {
         let world = world(rule).await;
         world.shelf.speak("2025-06-18");
         world.refresh().await;
-        declare(&world, manifest(json!({"protocol_version": "2025-11-25"}))).await;
+        declare(&world, manifest(&json!({"protocol_version": "2025-11-25"}))).await;
         assert_eq!(code(&world, "a").await, fault, "{rule:?}");
         assert_eq!(code(&world, "b").await, fault, "{rule:?}");
         assert_eq!(found(&world, "revision_differs"), findings, "{rule:?}");
@@ -76,7 +76,7 @@ async fn a_revision_that_nobody_stated_is_not_pinned() {
     let world = world(DriftRule::Hold).await;
     world.shelf.speak("2026-07-28");
     world.refresh().await;
-    declare(&world, manifest(json!({}))).await;
+    declare(&world, manifest(&json!({}))).await;
     assert_eq!(code(&world, "a").await, None);
 }
 
@@ -85,7 +85,7 @@ async fn a_revision_that_nobody_stated_is_not_pinned() {
 async fn another_schema_than_the_pinned_one_is_held() {
     let check = async |rule: DriftRule, fault: Option<Code>, findings: usize| {
         let world = world(rule).await;
-        let mut pinned = manifest(json!({}));
+        let mut pinned = manifest(&json!({}));
         let hash = canonical::hash(&tool("a")["inputSchema"]);
         pinned.capabilities[0].schema_pins.input = Some(hash);
         declare(&world, pinned.clone()).await;
