@@ -8,6 +8,7 @@ pub(crate) mod hardening;
 mod keeping;
 mod known;
 pub(crate) mod listed;
+mod manners;
 mod meanings;
 mod output;
 pub(crate) mod programs;

@@ -22,6 +22,7 @@ mod handshakes;
 mod history;
 mod init;
 mod manifests;
+mod manners;
 mod manual;
 mod modes;
 mod names;
