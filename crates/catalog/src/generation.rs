@@ -13,7 +13,7 @@ use crate::departure::Held;
 use crate::entry::Entry;
 use crate::indexed::Indexed;
 use crate::ingest::{Definition, item, name_and_fields, namespace_of, pack};
-use crate::shelf::{Extras, Shelf};
+use crate::shelf::{Extras, Lists, Shelf};
 use crate::shown::{self, Style};
 use crate::spread::spread;
 use crate::{features, limits, names};
@@ -95,10 +95,13 @@ impl Catalogue {
             findings.extend(features::compare(&source.upstream, manifest, said));
             findings.extend(features::unpinned(manifest));
         }
-        let extras = sources.iter_mut().map(|source| {
-            (source.upstream.clone(), source.protocol, std::mem::take(&mut source.extras))
+        let lists = sources.iter_mut().map(|source| Lists {
+            upstream: source.upstream.clone(),
+            protocol: source.protocol,
+            manifest: source.manifest.clone(),
+            extras: std::mem::take(&mut source.extras),
         });
-        let shelf = Shelf::build(extras.collect(), style, &mut held, &mut findings);
+        let shelf = Shelf::build(lists.collect(), style, &mut held, &mut findings);
         let mut offered = gather(former, sources, &mut findings);
         for Offered { entry, .. } in &mut offered {
             let finding = held.remove(&entry.item.key);

@@ -275,6 +275,7 @@ impl Gateway {
             method,
             item: &entry.item,
             capability: None,
+            declared: entry.declared,
             args: &Value::Null,
             written: None,
             params,

@@ -122,6 +122,7 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
         caller: &caller,
         item: &tool.item,
         capability: tool.capability.as_ref(),
+        declared: tool.declared,
         args: &call.args,
         written: None,
         intent: call.intent.as_deref(),

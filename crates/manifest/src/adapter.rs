@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::canonical;
+use model::{ItemKind, canonical, glob};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -99,6 +99,17 @@ impl AdapterManifest {
     pub fn revision(&self) -> Option<&str> {
         let assumed = (self.protocol == Protocol::Mcp).then_some(PROTOCOL_VERSION_DEFAULT);
         self.protocol_version.as_deref().or(assumed)
+    }
+
+    /// Whether it speaks of a prompt by this name, or of a resource or template at this address.
+    pub fn declares(&self, kind: ItemKind, name: &str) -> bool {
+        match kind {
+            ItemKind::Prompt => self.prompts.iter().any(|prompt| prompt.name == name),
+            ItemKind::Resource => {
+                self.resources.iter().any(|rule| glob::matches(&rule.uri_pattern, name))
+            }
+            ItemKind::Tool | ItemKind::Skill | ItemKind::Internal => false,
+        }
     }
 
     /// The capability bound to an upstream tool; nothing for an unlisted one.

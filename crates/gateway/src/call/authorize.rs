@@ -49,6 +49,7 @@ pub(super) async fn authorize(
             method: &request.method,
             item: &tool.item,
             capability: tool.capability.as_ref(),
+            declared: tool.declared,
             args: &request.args,
             written: request.written.as_deref(),
             params: &params,
