@@ -1,7 +1,7 @@
 //! Resources that are read become evidence, and what is odd about them is on record.
 
 use async_trait::async_trait;
-use gateway::CallRequest;
+use gateway::{CallRequest, Mode};
 use model::evidence::EvidenceKind;
 use model::{Answer, Class, Code, Fault, Listed, Method, canonical};
 use policy::Permit;
@@ -203,6 +203,7 @@ async fn only_declared_prompts_and_resources_are_there_in_production() {
         .upstream("docs", Library)
         .manifest("docs", manifest_with([], declared))
         .policy("permit (principal, action, resource) when { resource.declared };")
+        .settings(|settings| settings.mode = Mode::Native)
         .start()
         .await;
     world.gateway.keep_lineage().await.unwrap();
