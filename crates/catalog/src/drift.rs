@@ -180,6 +180,16 @@ pub struct Pinnable<'a> {
     definition: &'a Value,
 }
 
+impl<'a> Pinnable<'a> {
+    pub fn kind(&self) -> ItemKind {
+        self.kind
+    }
+
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+}
+
 /// All that an upstream lists and the catalogue has, as it can be pinned. Each list says by which
 /// of its keys an entry goes: one that carries the key of another list, too, is known by its own.
 pub fn items<'a>(tools: &'a [Value], extras: &'a Extras) -> Vec<Pinnable<'a>> {

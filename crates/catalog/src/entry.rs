@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use manifest::Capability;
+use manifest::{AdapterManifest, Capability};
 use model::{Card, Code, Fault, Finding, Item, ItemKind, Packed, Severity, Violation};
 use serde_json::Value;
 
@@ -20,6 +20,8 @@ pub struct Entry {
     pub capability: Option<Capability>,
     /// `adapter_id@version` of the manifest in force.
     pub manifest: Option<String>,
+    /// The manifest declares it, though it is no tool and so has no capability.
+    pub declared: bool,
     input: Compiled,
     output: Compiled,
     /// Why it cannot be used.
@@ -49,6 +51,7 @@ impl Entry {
             protocol,
             capability: None,
             manifest: None,
+            declared: false,
             input: OnceLock::new(),
             output: OnceLock::new(),
             broken,
@@ -66,6 +69,13 @@ impl Entry {
     /// Whether its definition is this very text.
     pub(crate) fn is_defined_by(&self, packed: &Packed) -> bool {
         self.definition == *packed
+    }
+
+    /// Takes note of whether a manifest declares this prompt or resource, known as `name`.
+    pub(crate) fn declare(&mut self, manifest: Option<&AdapterManifest>, name: &str) {
+        let manifest = manifest.filter(|manifest| manifest.declares(self.item.kind, name));
+        self.declared = manifest.is_some();
+        self.manifest = manifest.map(AdapterManifest::label);
     }
 
     /// Settles what clients call the tool, and how its card reads.

@@ -1,6 +1,6 @@
 //! What a manifest says an upstream can do, held against what the upstream said when it was greeted.
 
-use manifest::AdapterManifest;
+use manifest::{AdapterManifest, SchemaUse};
 use model::fault::one_line;
 use model::{Finding, Severity, UpstreamName};
 use serde_json::{Map, Value};
@@ -27,6 +27,17 @@ pub(crate) fn compare(
         }
     }
     findings
+}
+
+/// One finding for each reference to a schema that led to no file, so that nothing holds the tool to
+/// it.
+pub(crate) fn unpinned(manifest: &AdapterManifest) -> impl Iterator<Item = Finding> {
+    let open = |used: &SchemaUse<'_>| used.capability.schema_pins.of(used.side).is_none();
+    manifest.schema_refs().filter(open).map(|used| {
+        let (id, reference) = (&used.capability.capability_id, one_line(used.reference, 100));
+        let message = format!("`{id}` refers to `{reference}`, which leads to no file here");
+        Finding::new(Severity::Info, "schema_unpinned", message)
+    })
 }
 
 fn differs(

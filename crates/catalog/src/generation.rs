@@ -1,18 +1,19 @@
 //! One immutable state of the catalogue: built whole from what the upstreams list, then only read.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use manifest::AdapterManifest;
-use model::{EffectClaim, Finding, Generation, ItemKey, Severity, UpstreamName, canonical};
+use model::{EffectClaim, Finding, Generation, Severity, UpstreamName, canonical};
 use serde_json::Value;
 
 use crate::aliases::Aliases;
+use crate::departure::Held;
 use crate::entry::Entry;
 use crate::indexed::Indexed;
 use crate::ingest::{Definition, item, name_and_fields, namespace_of, pack};
-use crate::shelf::{Extras, Shelf};
+use crate::shelf::{Extras, Lists, Shelf};
 use crate::shown::{self, Style};
 use crate::spread::spread;
 use crate::{features, limits, names};
@@ -50,7 +51,7 @@ impl Catalogue {
         sources: Vec<Source>,
         style: impl Into<Style<'s>>,
     ) -> Self {
-        Self::build_after(None, generation, sources, style.into(), BTreeMap::new())
+        Self::build_after(None, generation, sources, style.into(), Held::default())
     }
 
     /// What `build` gives, with less work: an upstream that did not change keeps its part of the
@@ -62,19 +63,19 @@ impl Catalogue {
         sources: Vec<Source>,
         style: impl Into<Style<'s>>,
     ) -> Self {
-        self.rebuild_holding(generation, sources, style, BTreeMap::new())
+        self.rebuild_holding(generation, sources, style, Held::default())
     }
 
-    /// The same, with these held back for these reasons.
+    /// The same, with these held back for their reasons.
     #[must_use]
     pub fn rebuild_holding<'s>(
         &self,
         generation: Generation,
         sources: Vec<Source>,
         style: impl Into<Style<'s>>,
-        held: BTreeMap<ItemKey, Finding>,
+        held: impl Into<Held>,
     ) -> Self {
-        Self::build_after(Some(self), generation, sources, style.into(), held)
+        Self::build_after(Some(self), generation, sources, style.into(), held.into())
     }
 
     fn build_after(
@@ -82,8 +83,9 @@ impl Catalogue {
         generation: Generation,
         mut sources: Vec<Source>,
         style: Style<'_>,
-        mut held: BTreeMap<ItemKey, Finding>,
+        held: Held,
     ) -> Self {
+        let Held { items: mut held, told } = held;
         let upstreams: BTreeSet<UpstreamName> =
             sources.iter().map(|source| source.upstream.clone()).collect();
         let mut findings = Vec::new();
@@ -91,11 +93,15 @@ impl Catalogue {
             let Some(manifest) = source.manifest.as_deref() else { continue };
             let said = &source.extras.capabilities;
             findings.extend(features::compare(&source.upstream, manifest, said));
+            findings.extend(features::unpinned(manifest));
         }
-        let extras = sources.iter_mut().map(|source| {
-            (source.upstream.clone(), source.protocol, std::mem::take(&mut source.extras))
+        let lists = sources.iter_mut().map(|source| Lists {
+            upstream: source.upstream.clone(),
+            protocol: source.protocol,
+            manifest: source.manifest.clone(),
+            extras: std::mem::take(&mut source.extras),
         });
-        let shelf = Shelf::build(extras.collect(), style, &mut held, &mut findings);
+        let shelf = Shelf::build(lists.collect(), style, &mut held, &mut findings);
         let mut offered = gather(former, sources, &mut findings);
         for Offered { entry, .. } in &mut offered {
             let finding = held.remove(&entry.item.key);
@@ -106,7 +112,10 @@ impl Catalogue {
         name(&mut offered, style, upstreams.len(), &mut findings);
         let own = offered.iter().map(|one| &one.entry);
         let own = own.flat_map(|entry| entry.item.findings.iter().chain(entry.quarantined()));
+        // What holds back many things is said once.
         findings.extend(own.cloned());
+        findings.retain(|finding| !told.contains(finding));
+        findings.extend(told);
         let indexed = Indexed::new(former, &offered);
         let entries: Vec<Arc<Entry>> = offered.into_iter().map(|one| one.entry).collect();
         let same = former.filter(|former| former.has_the_very(&entries));

@@ -9,6 +9,7 @@ pub mod browse;
 pub mod cards;
 pub mod cost;
 pub mod deed;
+pub mod departure;
 pub mod drift;
 pub mod entry;
 mod features;

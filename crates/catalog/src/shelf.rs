@@ -7,6 +7,7 @@ mod read;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use manifest::AdapterManifest;
 use model::{Finding, ItemKey, ItemKind, Listed, Severity, UpstreamName};
 use serde_json::{Map, Value};
 
@@ -24,6 +25,8 @@ pub struct Extras {
     /// What it says it can do.
     pub capabilities: Map<String, Value>,
     pub instructions: Option<String>,
+    /// The MCP revision it is spoken to in, where one is.
+    pub speaks: Option<String>,
     /// Lists it did not give this time: what is missing from them has not gone.
     pub unheard: BTreeSet<Listed>,
 }
@@ -43,21 +46,33 @@ pub struct Shelf {
 pub struct Stand {
     pub capabilities: Map<String, Value>,
     pub instructions: Option<String>,
+    manifest: Option<Arc<AdapterManifest>>,
+}
+
+/// What the shelf is told of one upstream.
+pub(crate) struct Lists {
+    pub(crate) upstream: UpstreamName,
+    pub(crate) protocol: &'static str,
+    pub(crate) manifest: Option<Arc<AdapterManifest>>,
+    pub(crate) extras: Extras,
 }
 
 impl Shelf {
     pub(crate) fn build(
-        extras: Vec<(UpstreamName, &'static str, Extras)>,
+        lists: Vec<Lists>,
         style: Style<'_>,
         held: &mut BTreeMap<ItemKey, Finding>,
         findings: &mut Vec<Finding>,
     ) -> Self {
         let mut shelf = Self::default();
-        let count = extras.len();
+        let count = lists.len();
         let mut prompts = BTreeMap::new();
-        for (upstream, protocol, extras) in extras {
+        for Lists { upstream, protocol, manifest, extras } in lists {
             let mut read = |list: Vec<Value>, id| {
                 let mut entries = read::all(&upstream, id, protocol, list, findings);
+                for (key, entry) in &mut entries {
+                    entry.declare(manifest.as_deref(), &key.name);
+                }
                 hold(&mut entries, held, findings);
                 entries
             };
@@ -67,8 +82,8 @@ impl Shelf {
             leave_out(&mut templates, &resources, findings);
             shelf.resources.extend(resources.into_values().map(Arc::new));
             shelf.templates.extend(templates.into_values().map(Arc::new));
-            let stand =
-                Stand { capabilities: extras.capabilities, instructions: extras.instructions };
+            let Extras { capabilities, instructions, .. } = extras;
+            let stand = Stand { capabilities, instructions, manifest };
             shelf.upstreams.insert(upstream, stand);
         }
         shelf.prompts = name(prompts, style, count, findings);
@@ -112,7 +127,7 @@ impl Shelf {
             Some((literal, std::cmp::Reverse(&entry.item.key), entry))
         });
         if let Some((_, _, entry)) = fitting.max_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1))) {
-            return Some(Arc::clone(entry));
+            return Some(self.declared_at(entry, uri));
         }
         let mut able = self
             .upstreams
@@ -120,10 +135,24 @@ impl Shelf {
             .filter(|(_, stand)| stand.capabilities.get("resources").is_some_and(Value::is_object));
         match (able.next(), able.next()) {
             (Some((upstream, _)), None) => {
-                Some(Arc::new(unlisted(upstream, ItemKind::Resource, uri)))
+                let entry = unlisted(upstream, ItemKind::Resource, uri);
+                Some(self.declared_at(&Arc::new(entry), uri))
             }
             _ => None,
         }
+    }
+
+    /// A template declares nothing about the single addresses that fit it: each is looked up itself.
+    fn declared_at(&self, entry: &Arc<Entry>, uri: &str) -> Arc<Entry> {
+        let stand = self.upstreams.get(&entry.item.key.upstream);
+        let manifest = stand.and_then(|stand| stand.manifest.as_deref());
+        let declared = manifest.is_some_and(|manifest| manifest.declares(entry.item.kind, uri));
+        if declared == entry.declared {
+            return Arc::clone(entry);
+        }
+        let mut entry = Entry::clone(entry);
+        entry.declare(manifest, uri);
+        Arc::new(entry)
     }
 
     /// The entry a completion is asked of, by the text of its template or its URI.
@@ -232,6 +261,39 @@ mod tests {
     use crate::shown::Naming;
     use serde_json::json;
 
+    /// What a template leads to is declared or not by its own address.
+    #[test]
+    fn an_address_is_declared_by_itself() {
+        let manifest = manifest::from_value(json!({
+            "adapter_id": "a", "name": "a", "owner_role": "ops", "protocol": "mcp",
+            "resources": [{"uri_pattern": "docs://public/*"}, {"uri_pattern": "docs://{+path}"}],
+            "prompts": [{"name": "greet", "version": "1"}],
+        }));
+        let extras = Extras {
+            templates: vec![json!({"uriTemplate": "docs://{+path}"})],
+            prompts: vec![json!({"name": "greet"}), json!({"name": "part"})],
+            ..Extras::default()
+        };
+        let lists = Lists {
+            upstream: UpstreamName::from_string("u"),
+            protocol: "mcp",
+            manifest: manifest.ok().map(Arc::new),
+            extras,
+        };
+        let style = Naming::Auto.into();
+        let shelf = Shelf::build(vec![lists], style, &mut BTreeMap::new(), &mut Vec::new());
+        let check = |entry: Option<Arc<Entry>>, expected: bool| {
+            let entry = entry.unwrap();
+            assert_eq!(entry.declared, expected, "{}", entry.item.key);
+            assert_eq!(entry.manifest.as_deref(), expected.then_some("a@0.0.0"));
+        };
+        check(shelf.prompt("greet"), true);
+        check(shelf.prompt("part"), false);
+        check(shelf.template("docs://{+path}"), true);
+        check(shelf.resource("docs://public/1"), true);
+        check(shelf.resource("docs://secret/1"), false);
+    }
+
     fn shelf(extras: Vec<(&str, Value)>) -> (Shelf, Vec<Finding>) {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let extras = extras.into_iter().map(|(name, offer)| {
@@ -242,7 +304,8 @@ mod tests {
                 capabilities: offer["capabilities"].as_object().cloned().unwrap_or_default(),
                 ..Extras::default()
             };
-            (UpstreamName::from_string(name), "mcp", extras)
+            let upstream = UpstreamName::from_string(name);
+            Lists { upstream, protocol: "mcp", manifest: None, extras }
         });
         let mut findings = Vec::new();
         (

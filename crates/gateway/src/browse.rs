@@ -215,6 +215,7 @@ pub(crate) fn facts<T>(
         method: &method,
         item: &tool.item,
         capability: tool.capability.as_ref(),
+        declared: tool.declared,
         args,
         written: None,
         params,

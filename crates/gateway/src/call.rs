@@ -42,6 +42,9 @@ mod again;
 /// 11: what came back, checked and cleared.
 mod inspect;
 
+/// What its manifest wants to know of it.
+mod measure;
+
 /// The first half of the road, with nothing touched: what would happen.
 mod rehearse;
 

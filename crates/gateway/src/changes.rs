@@ -263,7 +263,8 @@ impl Gateway {
         method: &Method,
         params: &Map<String, Value>,
     ) -> Option<Permit> {
-        if entry.quarantined().is_some() || !visible(self, caller, entry) {
+        let away = self.check_origin(caller, &entry.item.key.upstream).is_err();
+        if away || entry.quarantined().is_some() || !visible(self, caller, entry) {
             return None;
         }
         let now = self.clock.now();
@@ -274,6 +275,7 @@ impl Gateway {
             method,
             item: &entry.item,
             capability: None,
+            declared: entry.declared,
             args: &Value::Null,
             written: None,
             params,

@@ -16,6 +16,7 @@ pub mod meaning;
 mod memory;
 pub mod news;
 mod offers;
+mod origins;
 pub mod pace;
 mod pins;
 mod questions;

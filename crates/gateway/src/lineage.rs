@@ -19,6 +19,9 @@ pub struct KnownTool {
     pub definition: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability: Option<Capability>,
+    /// A manifest declared it, though it is no tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declared: bool,
 }
 
 impl Gateway {
@@ -43,7 +46,9 @@ pub async fn known_tool(store: &Store, call: &Call) -> Result<Option<KnownTool>,
     };
     let unlisted = Shelf::unlisted(key);
     if unlisted.item.full_hash == *hash {
-        return Ok(Some(known(&unlisted)));
+        // Only what is declared is on record with a manifest.
+        let declared = call.lineage.manifest.is_some();
+        return Ok(Some(KnownTool { declared, ..known(&unlisted) }));
     }
     let manifest = call.lineage.manifest.as_deref();
     // A prompt is kept without the manifest that its record names. Earlier names had no upstream.
@@ -75,6 +80,7 @@ fn known(tool: &Tool) -> KnownTool {
         item: tool.item.clone(),
         definition: tool.definition(),
         capability: tool.capability.clone(),
+        declared: tool.declared,
     }
 }
 

@@ -131,7 +131,8 @@ pub(crate) fn differences(former: Option<&Heard>, offer: &Remembered) -> Vec<Lis
     let none = Remembered::default();
     let former_offer = former.map_or(&none, |former| &former.offer);
     let (was, is) = (&former_offer.rest, &offer.rest);
-    let about = was.capabilities != is.capabilities || was.instructions != is.instructions;
+    let about = (&was.capabilities, &was.instructions, &was.speaks)
+        != (&is.capabilities, &is.instructions, &is.speaks);
     [
         (Listed::Tools, former.is_none() || about || former_offer.tools != offer.tools),
         (Listed::Prompts, was.prompts != is.prompts),

@@ -1,10 +1,12 @@
-//! Definitions held against what was accepted, whenever upstreams are asked for their tools.
+//! Definitions held against what was accepted and what manifests pin, whenever upstreams are asked for
+//! their tools.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use catalog::Source;
+use catalog::departure::{self, departures};
 use catalog::drift::{Drift, items, review};
-use model::{Fault, Finding, ItemKey, Pin, UpstreamName};
+use model::{Fault, ItemKey, Pin, UpstreamName};
 
 use crate::gateway::Gateway;
 use crate::settings::DriftRule;
@@ -12,7 +14,7 @@ use crate::settings::DriftRule;
 /// What came of looking: what to hold back, and upstreams that could not be looked at.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    pub(crate) items: BTreeMap<ItemKey, Finding>,
+    pub(crate) back: departure::Held,
     pub(crate) failures: Vec<(UpstreamName, Fault)>,
 }
 
@@ -54,7 +56,14 @@ pub(crate) async fn hold(
             if rule == DriftRule::Hold && drift != Drift::Removed {
                 let finding = drift.finding(&name);
                 let key = ItemKey { upstream: source.upstream.clone(), name, kind };
-                held.items.insert(key, finding);
+                held.back.items.insert(key, finding);
+            }
+        }
+        for departure in departures(source) {
+            match rule {
+                DriftRule::Hold => held.back.hold(departure),
+                DriftRule::Warn => held.back.tell(departure),
+                DriftRule::Ignore => {}
             }
         }
     }

@@ -280,7 +280,7 @@ impl Gateway {
         known.pins_mark = self.store.pins_mark().await.unwrap_or_default();
         let former = self.catalogue();
         let style = Style { naming: self.naming, prefix: &self.settings.wire_prefix };
-        let catalogue = former.rebuild_holding(generation, sources, style, held.items);
+        let catalogue = former.rebuild_holding(generation, sources, style, held.back);
         remarks::tell(&former, &catalogue);
         let tools = catalogue.entries().len();
         let choice = choice(&self.settings, &catalogue);
@@ -311,6 +311,7 @@ impl Gateway {
                 prompts: offer.prompts,
                 capabilities: offer.capabilities,
                 instructions: offer.instructions,
+                speaks: offer.speaks,
                 unheard: offer.unheard,
             },
         }

@@ -104,7 +104,7 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
     let agent = chain.next().filter(|next| next.kind == PrincipalKind::Agent);
     let client = agent.map(|agent| agent.id.clone());
     let caller = Caller {
-        acts_for: call.acts_for.clone(),
+        acts_for: call.acts_for.clone().map(Box::new),
         session: call.session_id.clone(),
         client,
         roles: call.roles.clone(),
@@ -122,6 +122,7 @@ fn decide_again(record: &Record, tool: &KnownTool, rules: &Rules) -> Option<Deci
         caller: &caller,
         item: &tool.item,
         capability: tool.capability.as_ref(),
+        declared: tool.declared,
         args: &call.args,
         written: None,
         intent: call.intent.as_deref(),

@@ -29,9 +29,10 @@ impl RunLimits {
         self.budget == RunBudget::default() && self.same_call.is_none()
     }
 
-    fn cost(&self, tool: &str) -> u64 {
+    /// What one call of `upstream/tool` costs, where that is said.
+    pub(crate) fn cost(&self, tool: &str) -> Option<u64> {
         let fitting = self.costs.iter().filter(|(pattern, _)| model::glob::matches(pattern, tool));
-        fitting.map(|(_, cost)| *cost).max().unwrap_or_default()
+        fitting.map(|(_, cost)| *cost).max()
     }
 }
 
@@ -94,7 +95,7 @@ impl Runs {
         now: Timestamp,
     ) -> Result<(), Fault> {
         let limits = Arc::clone(&self.limits);
-        let (cost, writes) = (limits.cost(wish.tool), wish.writes);
+        let (cost, writes) = (limits.cost(wish.tool).unwrap_or_default(), wish.writes);
         let call = self.call(wish);
         let admit = move |turn: &mut Turn| admit(&limits, turn, cost, writes, now);
         self.store.spend(run, call.as_deref(), admit).await
@@ -109,7 +110,8 @@ impl Runs {
     ) -> Result<(), Fault> {
         let call = self.call(wish);
         let mut turn = self.store.turn(run, call.as_deref()).await?;
-        admit(&self.limits, &mut turn, self.limits.cost(wish.tool), wish.writes, now)
+        let cost = self.limits.cost(wish.tool).unwrap_or_default();
+        admit(&self.limits, &mut turn, cost, wish.writes, now)
     }
 
     /// Adds what came of a call that was admitted, where that counts.

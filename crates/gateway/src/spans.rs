@@ -1,6 +1,7 @@
 //! One span of `OpenTelemetry` for each call that has ended, made from its record. Arguments and
 //! results are never in it; who wants those reads the record it names.
 
+use manifest::{Metric, Observability};
 use model::{ApprovalMode, Call, Fault, Record, Timestamp};
 use serde_json::{Value, json};
 
@@ -16,16 +17,16 @@ impl Gateway {
         let Some(spans) = &self.settings.spans else { return };
         let key = record.call.item_key.as_ref();
         let manifest = key.and_then(|key| self.manifest(&key.upstream));
-        let prefix = manifest.as_ref().and_then(|manifest| manifest.observability.as_ref());
-        let prefix = prefix.and_then(|observability| observability.span_name_prefix.as_deref());
-        if !spans.tell(span(record, prefix)) {
+        let wanted = manifest.as_ref().and_then(|manifest| manifest.observability.as_ref());
+        if !spans.tell(span(record, wanted)) {
             tracing::debug!(record.id = %record.record_id, "a span was dropped: too many wait");
         }
     }
 }
 
-fn span(record: &Record, prefix: Option<&str>) -> Value {
+fn span(record: &Record, wanted: Option<&Observability>) -> Value {
     let call = &record.call;
+    let prefix = wanted.and_then(|wanted| wanted.span_name_prefix.as_deref());
     let name = format!("{} {}", method(call), target(call));
     let mut span = json!({
         "traceId": call.trace_id,
@@ -34,7 +35,7 @@ fn span(record: &Record, prefix: Option<&str>) -> Value {
         "kind": KIND_SERVER,
         "startTimeUnixNano": nanos(record.opened_at),
         "endTimeUnixNano": nanos(record.closed_at.unwrap_or(record.opened_at)),
-        "attributes": attributes(record),
+        "attributes": attributes(record, wanted),
     });
     let parent = call.parent_span_id.as_ref().map(|parent| ("parentSpanId", json!(parent)));
     let status = error(record)
@@ -59,9 +60,10 @@ fn error(record: &Record) -> Option<&Fault> {
 }
 
 /// The names of the conventions for MCP and tools where there are any, ours for the rest.
-fn attributes(record: &Record) -> Vec<Value> {
+fn attributes(record: &Record, wanted: Option<&Observability>) -> Vec<Value> {
     let call = &record.call;
     let (decision, result) = (record.decision.as_ref(), record.result.as_ref());
+    let metrics = result.map(|result| &result.metrics);
     let who = call.principal_chain.first().map(ToString::to_string);
     let evidence = result.map(|result| {
         let refs = result.evidence.iter().map(|evidence| evidence.evidence_ref.as_str());
@@ -85,11 +87,16 @@ fn attributes(record: &Record) -> Vec<Value> {
         ("toolgate.policy.hash", decision.map(|decision| decision.policy_hash.as_str())),
         ("toolgate.approval_id", record.approval_id.as_ref().map(AsRef::as_ref)),
         ("toolgate.idempotency_key", call.idempotency_key.as_deref()),
+        // On record only where the manifest lists it.
+        ("toolgate.upstream_status", metrics.and_then(|told| told.upstream_status.as_deref())),
     ];
-    let numbers = result.map(|result| {
+    let counts = wanted.is_some_and(|wanted| wanted.metrics.contains(&Metric::RetryCount));
+    let numbers = metrics.map(|metrics| {
         [
-            ("toolgate.latency_ms", result.metrics.latency_ms),
-            ("toolgate.upstream_ms", result.metrics.upstream_ms),
+            ("toolgate.latency_ms", Some(metrics.latency_ms)),
+            ("toolgate.upstream_ms", Some(metrics.upstream_ms)),
+            ("toolgate.retry_count", counts.then_some(u64::from(metrics.retry_count))),
+            ("toolgate.cost_cents", metrics.cost_cents),
         ]
     });
     let rules = decision.map(|decision| &decision.matched_rule_ids);
@@ -102,6 +109,7 @@ fn attributes(record: &Record) -> Vec<Value> {
     let numbers = numbers
         .into_iter()
         .flatten()
+        .filter_map(|(key, number)| Some((key, number?)))
         .map(|(key, number)| json!({"key": key, "value": {"intValue": number.to_string()}}));
     let lists = lists.into_iter().filter_map(|(key, list)| Some(list_of(key, &list?)));
     texts.chain(numbers).chain(lists).collect()

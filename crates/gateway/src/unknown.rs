@@ -33,7 +33,7 @@ impl Gateway {
 /// Why a tool is neither listed nor callable, if so.
 pub(crate) fn held_back(tool: &Tool) -> Option<Fault> {
     let finding = tool.quarantined()?;
-    let drifted = finding.rule == catalog::drift::DRIFT_RULE;
+    let drifted = catalog::departure::is_drift(finding);
     let code = if drifted { Code::CatalogueDrift } else { Code::SchemaInvalid };
     let message = format!("this {} is held back: {}", tool.item.kind.as_str(), finding.message);
     Some(Fault::new(code, message).at(&tool.shown_name))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::canonical;
+use model::{ItemKind, canonical, glob};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,6 +17,8 @@ use crate::transport::Transport;
 pub const MANIFEST_VERSION: &str = "toolgate.adapter.v1";
 /// The version of a manifest that states none.
 pub const VERSION_DEFAULT: &str = "0.0.0";
+/// The revision an MCP manifest is written for when it names none.
+pub(crate) const PROTOCOL_VERSION_DEFAULT: &str = "2025-11-25";
 
 /// What speaks at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,7 +47,7 @@ pub struct AdapterManifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     pub protocol: Protocol,
-    /// Only MCP has a default: 2025-11-25.
+    /// As stated: the revision an MCP upstream must be spoken to in. Left out, nothing is pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
     /// Why an older revision is pinned.
@@ -91,6 +93,23 @@ impl AdapterManifest {
         let unsigned = Self { signature: None, ..self.clone() };
         // INVARIANT: every map has string keys, so the manifest always has a JSON form.
         canonical::hash(&serde_json::to_value(unsigned).unwrap_or_default())
+    }
+
+    /// The revision it is written for: as stated, else for MCP 2025-11-25.
+    pub fn revision(&self) -> Option<&str> {
+        let assumed = (self.protocol == Protocol::Mcp).then_some(PROTOCOL_VERSION_DEFAULT);
+        self.protocol_version.as_deref().or(assumed)
+    }
+
+    /// Whether it speaks of a prompt by this name, or of a resource or template at this address.
+    pub fn declares(&self, kind: ItemKind, name: &str) -> bool {
+        match kind {
+            ItemKind::Prompt => self.prompts.iter().any(|prompt| prompt.name == name),
+            ItemKind::Resource => {
+                self.resources.iter().any(|rule| glob::matches(&rule.uri_pattern, name))
+            }
+            ItemKind::Tool | ItemKind::Skill | ItemKind::Internal => false,
+        }
     }
 
     /// The capability bound to an upstream tool; nothing for an unlisted one.

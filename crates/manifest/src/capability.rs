@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::constraint::{self, ArgConstraint};
 use crate::grammar;
+use crate::schemas::SchemaPins;
 
 pub mod risk;
 
@@ -47,6 +48,9 @@ pub struct Capability {
     pub input_schema_ref: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema_ref: Option<String>,
+    /// What the references led to when the manifest was read.
+    #[serde(default, skip_serializing_if = "SchemaPins::is_empty")]
+    pub schema_pins: SchemaPins,
     /// Argument name, or RFC 6901 pointer into the arguments, to its bounds.
     #[serde(default, deserialize_with = "grammar::unique")]
     pub arg_constraints: BTreeMap<String, ArgConstraint>,
@@ -57,8 +61,9 @@ pub struct Capability {
     pub mutation_keys: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<Idempotency>,
-    #[serde(default, alias = "retry_policy")]
-    pub retry: Retry,
+    /// Left out: never again.
+    #[serde(default, alias = "retry_policy", skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
     #[serde(default)]
     pub limits: CapLimits,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,6 +88,11 @@ impl Capability {
     /// Whether a call changes something: class `act`, or an effect that writes.
     pub fn is_write(&self) -> bool {
         self.class == CapClass::Act || self.effect().is_write()
+    }
+
+    /// When it may be made again.
+    pub fn retry(&self) -> Retry {
+        self.retry.clone().unwrap_or_default()
     }
 
     /// Every way in which the arguments break `arg_constraints`, in order of argument name.

@@ -4,11 +4,14 @@
 mod command;
 mod design;
 mod questions;
+mod schemas;
 
 pub use command::hidden_in;
 use model::Severity;
 use serde::Serialize;
 use serde_json::Value;
+
+pub use schemas::{SchemaLook, lint_schemas};
 
 use crate::adapter::AdapterManifest;
 use crate::capability::Capability;

@@ -6,11 +6,9 @@ use serde::Deserializer;
 use serde_json::Value;
 use serde_path_to_error::Error as PathError;
 
-use crate::adapter::{AdapterManifest, Protocol};
+use crate::adapter::AdapterManifest;
 use crate::error::ManifestError;
 
-/// The revision an MCP manifest pins when it names none.
-pub(crate) const PROTOCOL_VERSION_DEFAULT: &str = "2025-11-25";
 /// Less alike than this, a suggestion would only confuse.
 const LIKENESS_MIN: f64 = 0.7;
 
@@ -31,10 +29,7 @@ fn read<'de, D>(json: D) -> Result<AdapterManifest, ManifestError>
 where
     D: Deserializer<'de, Error = serde_json::Error>,
 {
-    let mut manifest: AdapterManifest = serde_path_to_error::deserialize(json).map_err(explain)?;
-    if manifest.protocol == Protocol::Mcp && manifest.protocol_version.is_none() {
-        manifest.protocol_version = Some(PROTOCOL_VERSION_DEFAULT.to_owned());
-    }
+    let manifest: AdapterManifest = serde_path_to_error::deserialize(json).map_err(explain)?;
     check_bindings(&manifest)?;
     Ok(manifest)
 }
@@ -61,7 +56,7 @@ fn check_bindings(manifest: &AdapterManifest) -> Result<(), ManifestError> {
     Ok(())
 }
 
-fn explain(error: PathError<serde_json::Error>) -> ManifestError {
+pub(crate) fn explain(error: PathError<serde_json::Error>) -> ManifestError {
     let path = error.path().to_string();
     let at = if path == "." { String::new() } else { path };
     let error = error.into_inner();

@@ -135,7 +135,18 @@ pub struct Observability {
     pub trace_context: Option<TraceContext>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span_name_prefix: Option<String>,
-    pub metrics: Vec<String>,
+    /// What is told of each call, on its record and its span.
+    pub metrics: Vec<Metric>,
+}
+
+/// What can be measured of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    LatencyMs,
+    RetryCount,
+    UpstreamStatus,
+    CostCents,
 }
 
 /// Stated, not verified here.

@@ -20,6 +20,7 @@ pub mod ids;
 pub mod item;
 pub mod limits;
 pub mod method;
+pub mod origin;
 pub mod packed;
 pub mod pin;
 pub mod principal;
@@ -50,6 +51,7 @@ pub use ids::{
 };
 pub use item::{EffectClaim, Finding, Hints, Item, ItemIds, ItemKey, ItemKind, Severity};
 pub use method::{Listed, Method, TaskVerb};
+pub use origin::Origin;
 pub use packed::Packed;
 pub use pin::Pin;
 pub use principal::{Caller, Grant, Principal, PrincipalKind};

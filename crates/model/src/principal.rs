@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grade::ApprovalMode;
 use crate::ids::SessionId;
+use crate::origin::Origin;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -91,9 +92,10 @@ impl std::fmt::Display for Grant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     pub principal: Principal,
-    /// Who has the principal act for them, where somebody has.
+    /// Who has the principal act for them, where somebody has. Boxed: few do, and a caller travels with
+    /// every call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acts_for: Option<Principal>,
+    pub acts_for: Option<Box<Principal>>,
     /// The hash of a session's id: what is kept of a call must not let its reader go on with the
     /// session.
     pub session: Option<SessionId>,
@@ -110,6 +112,9 @@ pub struct Caller {
     /// What is graver than this does not exist for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<ApprovalMode>,
+    /// The page the request came from, where a browser sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 impl Caller {
@@ -123,13 +128,20 @@ impl Caller {
             scoped_only: false,
             roles: Vec::new(),
             ceiling: None,
+            origin: None,
         }
     }
 
     /// Who acts for whom, outermost first: whoever has it done, the principal, the agent software.
     pub fn chain(&self) -> Vec<Principal> {
         let agent = self.client.as_ref().map(Principal::agent);
-        self.acts_for.iter().chain([&self.principal]).cloned().chain(agent).collect()
+        self.acts_for
+            .as_deref()
+            .into_iter()
+            .chain([&self.principal])
+            .cloned()
+            .chain(agent)
+            .collect()
     }
 
     /// Nothing graver than `mode` from now on; a ceiling can be lowered, never raised.

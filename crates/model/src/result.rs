@@ -56,6 +56,12 @@ pub struct Metrics {
     /// Time spent waiting for the upstream.
     pub upstream_ms: u64,
     pub retry_count: u32,
+    /// How the upstream answered, where its manifest lists that: a status of HTTP, or a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream_status: Option<String>,
+    /// What the call cost, where its manifest lists that and the configuration says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_cents: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -114,7 +114,7 @@ fn outcome() -> CallResult {
         approval_id: Some(ApprovalId::from_string("apr_1")),
         deduplicated: false,
         cleaning: Cleaning { profile: "plain".to_owned(), version: 1, changed_leaves: 2 },
-        metrics: Metrics { latency_ms: 12, upstream_ms: 9, retry_count: 0 },
+        metrics: Metrics { latency_ms: 12, upstream_ms: 9, ..Metrics::default() },
         provenance: Provenance {
             upstream: "demo".to_owned(),
             tool: "payments_issue_refund".to_owned(),

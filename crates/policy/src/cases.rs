@@ -120,6 +120,7 @@ pub fn try_case(rules: &Rules, case: &Case) -> Result<(), Surprise> {
         method: &case.method(),
         item: &item,
         capability: capability.as_ref(),
+        declared: false,
         args: &arguments,
         written: None,
         params: &Map::new(),

@@ -26,6 +26,8 @@ pub struct Facts<'a> {
     pub item: &'a Item,
     /// Absent for a tool no manifest declares: then the worst case holds.
     pub capability: Option<&'a Capability>,
+    /// A manifest declares it, though it is no tool and so has no capability.
+    pub declared: bool,
     pub args: &'a Value,
     /// `args` letter by letter, where the value does not keep how numbers are spelled.
     pub written: Option<&'a str>,
@@ -42,6 +44,11 @@ impl Facts<'_> {
     pub fn class(&self) -> CapClass {
         let unlisted = if self.method.only_looks() { CapClass::Observe } else { CapClass::Act };
         self.capability.map_or(unlisted, |capability| capability.class)
+    }
+
+    /// Whether a manifest speaks of it.
+    pub(crate) fn is_declared(&self) -> bool {
+        self.declared || self.capability.is_some()
     }
 
     pub fn mode(&self) -> ApprovalMode {
@@ -84,12 +91,11 @@ impl Facts<'_> {
             ("mode", Field::Text(self.mode().as_str())),
             ("effect", Field::Text(self.effect().as_str())),
             ("args", Field::Value(self.args)),
-            ("circumstances", Field::Value(&more)),
         ];
-        // Most calls have none, and records from before know of none.
-        canonical::hash_fields(
-            fields.into_iter().filter(|(key, _)| *key != "circumstances" || !more.is_null()),
-        )
+        // Most calls have neither, and records from before know of neither.
+        let circumstances = (!more.is_null()).then_some(("circumstances", Field::Value(&more)));
+        let declared = self.declared.then_some(("declared", Field::Text("true")));
+        canonical::hash_fields(fields.into_iter().chain(circumstances).chain(declared))
     }
 
     fn circumstances(&self) -> Value {
@@ -138,7 +144,7 @@ fn resource(facts: &Facts<'_>) -> Result<Entity, Unspeakable> {
         ("upstream".to_owned(), text(item.key.upstream.as_str())),
         ("namespace".to_owned(), text(&item.namespace)),
         ("capability".to_owned(), text(capability)),
-        ("declared".to_owned(), RestrictedExpression::new_bool(facts.capability.is_some())),
+        ("declared".to_owned(), RestrictedExpression::new_bool(facts.is_declared())),
         ("class".to_owned(), text(facts.class().as_str())),
         ("mode".to_owned(), text(facts.mode().as_str())),
         ("effect".to_owned(), text(facts.effect().as_str())),

@@ -67,6 +67,7 @@ struct Kindred {
     upstream: UpstreamName,
     namespace: String,
     capability: Option<String>,
+    declared: bool,
     grades: (CapClass, ApprovalMode, Effect),
 }
 
@@ -88,6 +89,7 @@ impl<'r> Sight<'r> {
             upstream: facts.item.key.upstream.clone(),
             namespace: facts.item.namespace.clone(),
             capability: facts.capability.map(|capability| capability.capability_id.to_string()),
+            declared: facts.is_declared(),
             grades: (facts.class(), facts.mode(), facts.effect()),
         };
         let rules = self.rules;

@@ -5,8 +5,11 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use model::{Caller, Fault};
 
-/// Who sent a request with these headers.
+use crate::guard;
+
+/// Who sent a request with these headers, and from which page.
 pub fn authenticate(doorkeeper: &Doorkeeper, headers: &HeaderMap) -> Result<Caller, Fault> {
     let authorization = headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default());
-    doorkeeper.admit(authorization)
+    let caller = doorkeeper.admit(authorization)?;
+    Ok(Caller { origin: guard::origin(headers), ..caller })
 }

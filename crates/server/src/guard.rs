@@ -8,12 +8,13 @@ use std::net::SocketAddr;
 
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, StatusCode};
+use model::Origin;
 
 /// The names this gate answers to.
 #[derive(Clone, Debug)]
 pub struct Guard {
     hosts: BTreeSet<String>,
-    origins: BTreeSet<String>,
+    origins: BTreeSet<Origin>,
 }
 
 impl Guard {
@@ -30,10 +31,10 @@ impl Guard {
         let port = bound.port();
         let mut hosts: BTreeSet<String> =
             names.iter().flat_map(|name| [name.clone(), format!("{name}:{port}")]).collect();
-        let mut origins: BTreeSet<String> =
-            names.iter().map(|name| format!("http://{name}:{port}")).collect();
+        let mut origins: BTreeSet<Origin> =
+            names.iter().map(|name| Origin::read(&format!("http://{name}:{port}"))).collect();
         hosts.extend(allow_hosts.iter().map(|host| host.to_ascii_lowercase()));
-        origins.extend(allow_origins.iter().map(|origin| origin.to_ascii_lowercase()));
+        origins.extend(allow_origins.iter().map(|origin| Origin::read(origin)));
         Self { hosts, origins }
     }
 
@@ -46,15 +47,19 @@ impl Guard {
                 "this gate does not answer to that host name",
             ));
         }
-        if !headers.contains_key(ORIGIN) {
-            return Ok(());
+        match origin(headers) {
+            Some(origin) if !self.origins.contains(&origin) => {
+                Err((StatusCode::FORBIDDEN, "requests from that origin are not taken"))
+            }
+            _ => Ok(()),
         }
-        let origin = only(headers, &ORIGIN).unwrap_or_default().to_ascii_lowercase();
-        if !self.origins.contains(&origin) {
-            return Err((StatusCode::FORBIDDEN, "requests from that origin are not taken"));
-        }
-        Ok(())
     }
+}
+
+/// The page a request comes from; nothing where no browser sent it.
+pub(crate) fn origin(headers: &HeaderMap) -> Option<Origin> {
+    let said = || Origin::read(only(headers, &ORIGIN).unwrap_or_default());
+    headers.contains_key(ORIGIN).then(said)
 }
 
 /// What a header says. One that comes twice says nothing: others may go by the other one.

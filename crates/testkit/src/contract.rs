@@ -32,6 +32,12 @@ pub fn manifest(capabilities: impl IntoIterator<Item = Value>) -> Value {
     })
 }
 
+/// The same with `extra` keys.
+#[expect(clippy::needless_pass_by_value, reason = "`json!` stands at the call")]
+pub fn manifest_with(capabilities: impl IntoIterator<Item = Value>, extra: Value) -> Value {
+    laid_over(manifest(capabilities), &extra)
+}
+
 fn laid_over(mut base: Value, extra: &Value) -> Value {
     let fields = extra.as_object().expect("`extra` must be an object").clone();
     base.as_object_mut().expect("the base is an object").extend(fields);

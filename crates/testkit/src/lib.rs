@@ -24,7 +24,7 @@ pub mod world;
 
 pub use asker::Asker;
 pub use collector::Collector;
-pub use contract::{capability, manifest, tool};
+pub use contract::{capability, manifest, manifest_with, tool};
 pub use embedder::Embedder;
 pub use everything::Everything;
 pub use faulty_http::FaultyHttp;

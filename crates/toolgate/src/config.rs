@@ -50,7 +50,7 @@ pub use text::{ConfigPath, Hidden, Text};
 pub use tree::{CATALOG_UPSTREAM, Config, HTTP_PORT_DEFAULT, SSE_PORT_DEFAULT};
 pub use upstream::{OutputRules, Protocol, Share, StubTools, Target, Upstream};
 
-pub(crate) use self::manifest::ManifestFile;
+pub(crate) use self::manifest::{BindingFile, ManifestFile, Unbound};
 pub(crate) use check::files;
 
 use node::{Data, Node};

@@ -3,6 +3,7 @@
 mod time;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use model::fault::WireError;
@@ -80,6 +81,8 @@ pub struct Errand {
     pub report: bool,
     /// Stands still while the client is asked.
     pub time: Arc<Time>,
+    /// The status of the last response over HTTP; 0 before there is one.
+    pub status: Arc<AtomicU16>,
     /// `_meta` of the client's request, without what the wire itself puts there.
     pub meta: Map<String, Value>,
 }
@@ -97,8 +100,19 @@ impl Errand {
             client: Arc::default(),
             report: false,
             time: Arc::default(),
+            status: Arc::default(),
             meta: Map::new(),
         }
+    }
+
+    /// Notes how the upstream's HTTP server answered.
+    pub(crate) fn note_status(&self, status: u16) {
+        self.status.store(status, Ordering::Relaxed);
+    }
+
+    /// How the upstream's HTTP server answered last, if it has one and did.
+    pub fn http_status(&self) -> Option<u16> {
+        Some(self.status.load(Ordering::Relaxed)).filter(|status| *status > 0)
     }
 
     /// Tells the listener, if there is one. A slow listener misses news; the call never waits.

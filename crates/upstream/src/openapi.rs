@@ -47,9 +47,15 @@ impl OpenApi {
         Ok(Self { client: http_client::client_through(egress)?, ..self })
     }
 
-    async fn carry_out(&self, plan: RequestPlan, effect: Effect) -> Result<Answer, Fault> {
+    async fn carry_out(
+        &self,
+        plan: RequestPlan,
+        effect: Effect,
+        errand: &Errand,
+    ) -> Result<Answer, Fault> {
         let response = http_client::send(&self.client, self.request(plan)?).await?;
         let status = response.status().as_u16();
+        errand.note_status(status);
         let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let media_type = media_type.unwrap_or_default().to_owned();
         let body = http_client::read_body(response.into_body()).await?;
@@ -112,6 +118,6 @@ impl Connector for OpenApi {
         plan.headers.extend(key_header(&plan, errand));
         let trace = errand.traceparent.iter();
         plan.headers.extend(trace.map(|text| ("traceparent".to_owned(), text.clone())));
-        self.carry_out(plan, permit.effect()).await
+        self.carry_out(plan, permit.effect(), errand).await
     }
 }

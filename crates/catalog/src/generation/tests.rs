@@ -1,5 +1,7 @@
 //! A generation is the same whatever order it was built in, and every name leads home.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::shown::Naming;
 use model::{Code, Effect};

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use catalog::Entry as Tool;
-use manifest::Retry;
+use manifest::{Capability, Retry};
 use model::{Code, Fault};
 use policy::Permit;
 
@@ -21,7 +21,7 @@ pub(super) struct Again {
 
 impl Again {
     pub(super) fn new(tool: &Tool, permit: &Permit, entry: &Entry) -> Self {
-        let declared = tool.capability.as_ref().map(|capability| capability.retry.clone());
+        let declared = tool.capability.as_ref().map(Capability::retry);
         let keyless = permit.effect().is_write() && entry.record.call.idempotency_key.is_none();
         let retry = declared.filter(|_| !keyless).unwrap_or_default();
         Self { retry, made: 1 }

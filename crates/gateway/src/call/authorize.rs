@@ -1,4 +1,4 @@
-//! Stage 7: grants, then arguments against schema and constraints, then policy.
+//! Stage 7: the page it comes from and grants, then arguments against schema and constraints, then policy.
 
 use catalog::schema::outline;
 use catalog::{Deed, Entry as Tool, Mode};
@@ -17,6 +17,9 @@ pub(super) async fn authorize(
     tool: &Tool,
     entry: &mut Entry,
 ) -> Result<Way, Fault> {
+    gateway
+        .check_origin(&request.caller, &tool.item.key.upstream)
+        .map_err(|fault| fault.at(&tool.shown_name))?;
     entry.stage("grants");
     let wanted = grants::Wanted {
         tool: &tool.item.name,
@@ -46,6 +49,7 @@ pub(super) async fn authorize(
             method: &request.method,
             item: &tool.item,
             capability: tool.capability.as_ref(),
+            declared: tool.declared,
             args: &request.args,
             written: request.written.as_deref(),
             params: &params,

@@ -11,6 +11,7 @@ use upstream::Errand;
 
 use super::admit::Admitted;
 use super::again::Again;
+use super::measure::Status;
 use super::record::Entry;
 use super::{CallRequest, Watch, keep};
 use crate::gateway::Gateway;
@@ -49,6 +50,7 @@ pub(super) async fn dispatch(
         client: Arc::clone(&request.client),
         report: watch.progress,
         time: Arc::default(),
+        status: Arc::default(),
         meta: meta(request, &admitted.permit, traceparent.as_deref(), entry),
         traceparent,
     };
@@ -67,6 +69,7 @@ pub(super) async fn dispatch(
     };
     entry.findings.extend(asked.as_ref().map(|judge| judge.told()).unwrap_or_default());
     entry.repeats = admitted.again.repeats();
+    entry.upstream_status = Some(Status::of(answer.as_ref(), errand.http_status()));
     entry.upstream_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     match answer {
         Ok(mut answer) => {

@@ -52,7 +52,7 @@ fn has_key(request: &CallRequest, tool: &Tool) -> bool {
 /// Whether a person stands behind the call: the caller itself, or somebody it acts for.
 fn is_delegated(request: &CallRequest) -> bool {
     let caller = &request.caller;
-    let person = caller.acts_for.as_ref().unwrap_or(&caller.principal);
+    let person = caller.acts_for.as_deref().unwrap_or(&caller.principal);
     person.kind == PrincipalKind::User
 }
 

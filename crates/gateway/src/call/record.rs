@@ -19,6 +19,7 @@ use serde_json::Value;
 use store::{Claim, ClaimEnd, ClaimOutcome, Closing, failpoint};
 
 use super::inspect::Inspected;
+use super::measure::{Status, measure};
 use super::{CallRequest, Done, keep};
 use crate::gateway::Gateway;
 use crate::questions;
@@ -41,6 +42,8 @@ pub(super) struct Entry {
     pub(super) answer: Option<Answer>,
     pub(super) deduplicated: bool,
     pub(super) upstream_ms: u64,
+    /// How the upstream answered, if it was asked.
+    pub(super) upstream_status: Option<Status>,
     /// Attempts beyond the first.
     pub(super) repeats: u32,
     pub(super) provenance: Provenance,
@@ -91,6 +94,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         answer: None,
         deduplicated: false,
         upstream_ms: 0,
+        upstream_status: None,
         repeats: 0,
         provenance: Provenance::default(),
         rules,
@@ -127,7 +131,7 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
         args: Value::Null,
         args_hash: canonical::hash(&request.args),
         principal_chain: request.caller.chain(),
-        acts_for: request.caller.acts_for.clone(),
+        acts_for: request.caller.acts_for.as_deref().cloned(),
         evidence_refs: request.evidence.clone(),
         roles: request.caller.roles.clone(),
         grants: request.caller.grants.clone(),
@@ -176,7 +180,7 @@ pub(super) struct Ended {
 /// What came of the call, in the words of the record and of the client.
 pub(super) fn end(gateway: &Gateway, mut entry: Entry, outcome: Result<Inspected, Fault>) -> Ended {
     let claim = claim_outcome(&mut entry, outcome.as_ref());
-    let (result, status, cleared, fault) = match outcome {
+    let (mut result, status, cleared, fault) = match outcome {
         Ok(inspected) => {
             let (result, status, cleared) = result_of(&entry, inspected);
             (result, status, cleared, None)
@@ -188,6 +192,7 @@ pub(super) fn end(gateway: &Gateway, mut entry: Entry, outcome: Result<Inspected
             (failed(&entry, call_status, &fault), status, gateway.refuse(&fault), Some(fault))
         }
     };
+    measure(gateway, &entry, &mut result.metrics);
     let Entry { mut record, dispatched, only_reads, .. } = entry;
     record.status = status;
     // What was put away is looked into by what its record says of it.
@@ -341,7 +346,12 @@ fn envelope(entry: &Entry, status: CallStatus) -> CallResult {
         approval_id: entry.record.approval_id.clone(),
         deduplicated: entry.deduplicated,
         cleaning: Cleaning::default(),
-        metrics: Metrics { latency_ms, upstream_ms: entry.upstream_ms, retry_count: entry.repeats },
+        metrics: Metrics {
+            latency_ms,
+            upstream_ms: entry.upstream_ms,
+            retry_count: entry.repeats,
+            ..Metrics::default()
+        },
         provenance: entry.provenance.clone(),
     }
 }

@@ -103,7 +103,7 @@ async fn found_out(
     };
     let principal = &request.caller.principal;
     // Records are found by whoever has them made.
-    let outermost = request.caller.acts_for.as_ref().unwrap_or(principal);
+    let outermost = request.caller.acts_for.as_deref().unwrap_or(principal);
     let filter = RecordFilter {
         limit: EVIDENCE_RECORDS_MAX,
         principal: Some(outermost.to_string()),

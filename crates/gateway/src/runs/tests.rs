@@ -62,7 +62,9 @@ fn what_a_call_costs_is_what_the_dearest_fitting_pattern_says() {
     let budget = RunBudget { max_cost_minor: Some(8), ..RunBudget::default() };
     let limits = RunLimits { budget, same_call: None, costs };
     let mut turn = fresh();
-    let mut pay = |tool: &str| used_up(admit(&limits, &mut turn, limits.cost(tool), false, at(0)));
+    let mut pay = |tool: &str| {
+        used_up(admit(&limits, &mut turn, limits.cost(tool).unwrap_or_default(), false, at(0)))
+    };
     assert_eq!(pay("shelf/put"), None);
     assert_eq!(pay("shelf/put").as_deref(), Some("cost"));
     assert_eq!(pay("shelf/peek"), None);

@@ -5,5 +5,6 @@
 mod drift;
 mod exposure;
 mod fuzz;
+mod pinned;
 mod tending;
 mod world;

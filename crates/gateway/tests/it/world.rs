@@ -45,6 +45,11 @@ impl Shelf {
         self.offer.lock().unwrap().unheard = unheard.iter().copied().collect();
     }
 
+    /// Is spoken to in this revision from now on.
+    pub(crate) fn speak(&self, revision: &str) {
+        self.offer.lock().unwrap().speaks = Some(revision.to_owned());
+    }
+
     pub(crate) fn put_templates(&self, templates: Vec<Value>) {
         self.offer.lock().unwrap().templates = templates;
     }

@@ -3,8 +3,8 @@
 use model::{ApprovalMode, CapClass};
 
 use super::{Bound, Question, Remark};
+use crate::adapter::PROTOCOL_VERSION_DEFAULT as TARGET;
 use crate::adapter::{AdapterManifest, AuthType, Protocol, VERSION_DEFAULT};
-use crate::read::PROTOCOL_VERSION_DEFAULT as TARGET;
 
 /// What the manifest as a whole must say.
 pub(super) fn whole(manifest: &AdapterManifest) -> Vec<Remark> {
@@ -19,10 +19,10 @@ pub(super) fn whole(manifest: &AdapterManifest) -> Vec<Remark> {
     ask(nothing, Question::What, "nothing-declared", "", "declare what it can do: `capabilities`");
     let unowned = manifest.owner_role.trim().is_empty();
     ask(unowned, Question::What, "no-owner", "owner_role", "name the role that answers for it");
-    let unknown = manifest.protocol_version.is_none();
+    let unknown = manifest.revision().is_none();
     ask(unknown, Question::What, "no-protocol-version", "", "pin `protocol_version`");
     let older = manifest.protocol == Protocol::Mcp
-        && manifest.protocol_version.as_deref().is_some_and(|version| version < TARGET);
+        && manifest.revision().is_some_and(|version| version < TARGET);
     let unexplained = manifest.protocol_version_reason.as_deref().is_none_or(str::is_empty);
     let message = "say why it is spoken to in an older revision: `protocol_version_reason`";
     ask(older && unexplained, Question::What, "old-protocol", "protocol_version", message);

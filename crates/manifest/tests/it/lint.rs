@@ -69,7 +69,7 @@ fn a_complete_manifest_answers_all_five_questions() {
 #[test]
 fn an_older_revision_wants_a_reason() {
     let unpinned = manifest::from_value(complete()).unwrap();
-    assert_eq!(unpinned.protocol_version.as_deref(), Some("2025-11-25"));
+    assert_eq!(unpinned.revision(), Some("2025-11-25"));
     let check = |version: &str, reason: Option<&str>, fine: bool| {
         let pinned = with(complete(), "/protocol_version", Some(json!(version)));
         let pinned = match reason {

@@ -4,7 +4,7 @@ use model::{ApprovalMode, CapClass, Code, Effect, ReplayRule};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolgate_manifest::{
-    self as manifest, AuthType, DedupScope, Protocol, TraceContext, TransportKind,
+    self as manifest, AuthType, DedupScope, Metric, Protocol, TraceContext, TransportKind,
 };
 
 use crate::{PAYMENTS, REFUND_BINDING, payments, payments_json, small};
@@ -32,7 +32,8 @@ fn the_seed_manifest_loads_unchanged() {
     let observability = manifest.observability.unwrap();
     assert_eq!(observability.trace_context, Some(TraceContext::W3c));
     assert!(observability.span_name_prefix.is_some());
-    let metrics = ["latency_ms", "retry_count", "upstream_status", "cost_cents"];
+    let metrics =
+        [Metric::LatencyMs, Metric::RetryCount, Metric::UpstreamStatus, Metric::CostCents];
     assert_eq!(observability.metrics, metrics);
 }
 
@@ -79,9 +80,10 @@ fn the_seed_binding_loads_as_a_capability() {
     assert_eq!(refund.requires_gate.as_deref(), Some("GATE_FINANCE_APPROVAL"));
     assert_eq!(refund.evidence_keys, ["refund_id", "transaction_id", "reversal_token"]);
     assert_eq!(refund.policy_refs, ["POLICY_RETURNS_V4"]);
-    assert_eq!(refund.retry.max_attempts, 1);
-    assert_eq!(refund.retry.codes, [Code::UpstreamTimeout]);
-    assert!(refund.retry.same_key);
+    let retry = refund.retry();
+    assert_eq!(retry.max_attempts, 1);
+    assert_eq!(retry.codes, [Code::UpstreamTimeout]);
+    assert!(retry.same_key);
 }
 
 /// CO-44: a capability has a business name of its own, an owner, a domain and what it is for.
@@ -228,7 +230,9 @@ fn task_features_are_stored_as_booleans() {
 #[test]
 fn only_mcp_has_a_default_revision() {
     let version = |protocol: &str| {
-        manifest::from_value(small(json!({"protocol": protocol}))).unwrap().protocol_version
+        let manifest = manifest::from_value(small(json!({"protocol": protocol}))).unwrap();
+        assert_eq!(manifest.protocol_version, None, "what is not stated pins nothing");
+        manifest.revision().map(str::to_owned)
     };
     assert_eq!(version("mcp").as_deref(), Some("2025-11-25"));
     assert_eq!(version("openapi"), None);

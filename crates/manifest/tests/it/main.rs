@@ -8,9 +8,11 @@
 )]
 
 mod arguments;
+mod bindings;
 mod lint;
 mod load;
 mod refuse;
+mod schemas;
 
 use serde_json::{Value, json};
 use toolgate_manifest::{self as manifest, AdapterManifest};

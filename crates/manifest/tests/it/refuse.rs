@@ -87,6 +87,12 @@ fn a_version_is_three_numbers() {
     }
 }
 
+/// CO-90: four metrics can be told of a call, and no other is promised.
+#[test]
+fn a_metric_that_nobody_measures_is_refused() {
+    check(json!({"observability": {"metrics": ["latency"]}}), "`cost_cents`");
+}
+
 #[test]
 fn an_unknown_manifest_version_is_refused() {
     check(json!({"manifest_version": "toolgate.adapter.v2"}), "this gate reads");

@@ -87,6 +87,7 @@ impl World {
             method: &self.method,
             item: &self.item,
             capability: self.capability.as_ref(),
+            declared: false,
             args: &self.args,
             written: self.written,
             params: &Map::new(),

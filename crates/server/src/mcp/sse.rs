@@ -82,9 +82,12 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
     let id = parts.uri.query().and_then(session_id).unwrap_or_default();
     let mailbox =
         shared.mailboxes.find(id).filter(|open| open.visit.caller.principal == caller.principal);
-    let Some(mailbox) = mailbox else {
+    let Some(mut mailbox) = mailbox else {
         return (StatusCode::NOT_FOUND, "unknown session; open `/sse` first\n").into_response();
     };
+    // Whichever of the two came from a page: what is sent on the stream is for that page to read.
+    let opened_by = mailbox.visit.caller.origin.take();
+    mailbox.visit.caller.origin = caller.origin.or(opened_by);
     let bytes = match body::read(body).await {
         Ok(bytes) => bytes,
         Err(refusal) => return refusal,

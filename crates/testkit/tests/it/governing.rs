@@ -257,7 +257,7 @@ async fn each_mode_is_handled_by_default_as_it_deserves() {
     let service: fn(&mut CallRequest) = |request| {
         request.caller.principal =
             Principal { kind: PrincipalKind::Service, ..Principal::user("s") };
-        request.caller.acts_for = Some(Principal::user("ann"));
+        request.caller.acts_for = Some(Box::new(Principal::user("ann")));
         request.run_id = Some("r".to_owned());
     };
     check("read_only", agent, None).await;
@@ -282,7 +282,7 @@ async fn whoever_has_a_call_made_is_on_record() {
     let world = TestGateway::new().upstream("bank", recorder).start().await;
     let mut request = World::request("pay", json!({}));
     request.caller.principal = Principal::agent("bot");
-    request.caller.acts_for = Some(Principal::user("ann"));
+    request.caller.acts_for = Some(Box::new(Principal::user("ann")));
     world.send(request).await;
     let call = world.last_record().await.call;
     assert_eq!(call.principal_chain, [Principal::user("ann"), Principal::agent("bot")]);

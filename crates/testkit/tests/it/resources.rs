@@ -1,12 +1,12 @@
 //! Resources that are read become evidence, and what is odd about them is on record.
 
 use async_trait::async_trait;
-use gateway::CallRequest;
+use gateway::{CallRequest, Mode};
 use model::evidence::EvidenceKind;
-use model::{Answer, Class, Fault, Method, canonical};
+use model::{Answer, Class, Code, Fault, Listed, Method, canonical};
 use policy::Permit;
 use serde_json::{Map, Value, json};
-use toolgate_testkit::{TestGateway, World, manifest};
+use toolgate_testkit::{TestGateway, World, manifest, manifest_with};
 use upstream::{Connector, Errand, Offer};
 
 /// Has one page, two prompts that say the same, and no tools that matter.
@@ -168,7 +168,7 @@ async fn a_yes_to_a_reading_is_for_what_was_shown() {
     let approval = world.approve(&asked).await;
     assert_eq!(approval.args, json!({"uri": "shelf://open/novel"}));
     let other = world.send(read("shelf://open/poems")).await;
-    assert_eq!(crate::code(&other), Some(model::Code::ApprovalPending));
+    assert_eq!(crate::code(&other), Some(Code::ApprovalPending));
     assert_eq!(shelf.0.all().len(), 0);
     assert_eq!(world.send(read("shelf://open/novel")).await.fault, None);
     assert_eq!(shelf.0.all().len(), 1);
@@ -189,4 +189,39 @@ async fn a_completion_names_one_thing() {
     let heard = shelf.0.all();
     let wanted = json!({"type": "ref/resource", "uri": "shelf://open/{book}"});
     assert_eq!(heard.first().and_then(|params| params.get("ref")), Some(&wanted));
+}
+
+/// CO-91, CO-146: in production what a manifest declares is there, and nothing else; what was read so
+/// is known as declared when it is replayed.
+#[tokio::test]
+async fn only_declared_prompts_and_resources_are_there_in_production() {
+    let declared = json!({
+        "prompts": [{"name": "greet", "version": "1"}],
+        "resources": [{"uri_pattern": "docs://policy/*"}],
+    });
+    let world = TestGateway::new()
+        .upstream("docs", Library)
+        .manifest("docs", manifest_with([], declared))
+        .policy("permit (principal, action, resource) when { resource.declared };")
+        .settings(|settings| settings.mode = Mode::Native)
+        .start()
+        .await;
+    world.gateway.keep_lineage().await.unwrap();
+    let count = |what| world.gateway.list(&World::ann(), what, None).unwrap().items().count();
+    assert_eq!((count(Listed::Prompts), count(Listed::Resources)), (1, 1));
+    let check = async |method: Method, name: &str, expected: Option<Code>| {
+        let request = CallRequest { method, ..World::request(name, json!({})) };
+        let done = world.send(request).await;
+        assert_eq!(done.fault.map(|fault| fault.code), expected, "{name}");
+        if expected.is_none() {
+            let call = world.last_record().await.call;
+            let known = gateway::known_tool(&world.store, &call).await.unwrap();
+            assert!(known.is_some_and(|known| known.declared), "{name}");
+        }
+    };
+    check(Method::GetPrompt, "greet", None).await;
+    check(Method::GetPrompt, "part", Some(Code::PromptNotFound)).await;
+    check(Method::ReadResource, "docs://policy/7", None).await;
+    check(Method::ReadResource, "docs://policy/8", None).await;
+    check(Method::ReadResource, "docs://secret/1", Some(Code::ResourceNotFound)).await;
 }

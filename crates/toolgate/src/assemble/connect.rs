@@ -17,9 +17,13 @@ use upstream::stdio::{self, Guard, Stdio};
 use upstream::stub::Stub;
 use upstream::{Connector, Egress, Filter, Member, Split};
 
+use super::schemas::Schemas;
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
-use crate::config::{ConfigPath, ManifestFile, Protocol, Share, StubTools, Target, Text, Upstream};
+use crate::config::{
+    BindingFile, ConfigPath, ManifestFile, Problem, Protocol, Share, StubTools, Target, Text,
+    Upstream,
+};
 
 /// The demo upstream's state, beside the records.
 const DEMO_FILE: &str = "demo.json";
@@ -55,15 +59,27 @@ pub(crate) fn filter(upstream: &Upstream) -> Filter {
     Filter { include: upstream.include.as_ref().map(own), exclude: own(&upstream.exclude) }
 }
 
-/// The manifest of one upstream; the demo brings its own.
+/// The manifest of one upstream, with its bindings and the schemas it refers to; the demo brings its
+/// own.
 pub(super) fn manifest(upstream: &Upstream) -> Result<Option<AdapterManifest>, CliError> {
     let (shown, text) = match (&upstream.manifest, &upstream.target) {
         (Some(path), _) => (path.shown(), read(path)?),
         (None, Target::Demo) => ("the demo's manifest", Demo::manifest().to_owned()),
         (None, _) => return Ok(None),
     };
-    let read = ManifestFile::read(shown, &text).map_err(|problem| wrong(problem.to_string()))?;
-    Ok(Some(read.manifest))
+    let refuse = |problem: Problem| wrong(problem.to_string());
+    let mut file = ManifestFile::read(shown, &text).map_err(refuse)?;
+    for path in &upstream.bindings {
+        let binding = BindingFile::read(path.shown(), &read(path)?).map_err(refuse)?;
+        let bound = file.bind(&binding);
+        let first = bound.err().and_then(|unbound| unbound.into_iter().next());
+        first.map_or(Ok(()), |unbound| Err(refuse(unbound.problem)))?;
+    }
+    if let Some(path) = &upstream.manifest {
+        let schemas = Schemas::of(path.as_path(), path.shown(), None);
+        file.pin(|reference| schemas.look(reference)).map_err(refuse)?;
+    }
+    Ok(Some(file.manifest))
 }
 
 /// The text of a file the configuration names.
@@ -133,15 +149,12 @@ fn connector(upstream: &Upstream, world: &World<'_>) -> Result<Arc<dyn Connector
     })
 }
 
-/// As configured; else as its manifest pins it, where that is older than what is aimed for. A newer
-/// server is spoken to as it answers, and bridged.
+/// As configured; else as its manifest pins it (CO-61); else as it answers. Whether a server keeps to
+/// the pin is seen when it lists its tools.
 fn pinned(protocol: Protocol, manifest: Option<&AdapterManifest>) -> Age {
     let age = age(protocol);
     let pin = manifest.and_then(|manifest| manifest.protocol_version.as_deref()?.parse().ok());
-    match pin.filter(|_| age == Age::Auto) {
-        Some(older) if older < Revision::NEWEST_LEGACY => Age::Pinned(older),
-        _ => age,
-    }
+    pin.filter(|_| age == Age::Auto).map_or(age, Age::Pinned)
 }
 
 fn age(protocol: Protocol) -> Age {
@@ -188,9 +201,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// CO-19: a deployment that pins an older revision is spoken to in that one.
+    /// CO-19, CO-61: a deployment that pins a revision is spoken to in that one.
     #[test]
-    fn a_manifest_pins_an_older_revision() {
+    fn a_manifest_pins_a_revision() {
         let check = |configured: Protocol, version: Option<&str>, wanted: Age| {
             let manifest = json!({
                 "adapter_id": "a", "name": "a", "owner_role": "ops", "protocol": "mcp",
@@ -200,7 +213,9 @@ mod tests {
             assert_eq!(pinned(configured, Some(&manifest)), wanted, "{configured:?} {version:?}");
         };
         check(Protocol::Auto, None, Age::Auto);
-        check(Protocol::Auto, Some("2025-11-25"), Age::Auto);
+        check(Protocol::Auto, Some("2025-11-25"), Age::Pinned(Revision::V2025_11_25));
+        check(Protocol::Auto, Some("2026-07-28"), Age::Pinned(Revision::V2026_07_28));
+        check(Protocol::Auto, Some("2099-01-01"), Age::Auto);
         check(Protocol::Auto, Some("2024-11-05"), Age::Pinned(Revision::V2024_11_05));
         let newest = Age::Pinned(Revision::V2026_07_28);
         check(Protocol::V2026_07_28, Some("2024-11-05"), newest);

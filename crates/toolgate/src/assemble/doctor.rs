@@ -8,7 +8,7 @@ use serde::Serialize;
 use upstream::Offer;
 
 use super::programs::command;
-use super::{listed, sources};
+use super::{listed, manners, sources};
 use crate::cli::error::CliError;
 use crate::config::{Config, Target, Transport};
 
@@ -30,6 +30,8 @@ pub(crate) struct Finding {
     pub(crate) tally: Tally,
     /// Why tools are held back or left out, and what else is wrong with them.
     pub(crate) concerns: Vec<String>,
+    /// Of the calls on record, the share that ended in an error of the protocol.
+    pub(crate) protocol_error_ratio: Option<f64>,
     pub(crate) took_ms: u128,
     /// What is wrong with it.
     pub(crate) problem: Option<String>,
@@ -40,7 +42,7 @@ pub(crate) struct Finding {
 pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
     let sources = sources(config, None, config.profile(Transport::Stdio))?;
     let (upstreams, pins) = (&sources.upstreams, listed::pins(config).await?);
-    let redactor = super::redactor(config);
+    let (redactor, manners) = (super::redactor(config), manners::on_record(config).await?);
     let began = Instant::now();
     let mut asking = upstreams.ask_each(upstreams.names());
     let mut findings = Vec::new();
@@ -53,9 +55,11 @@ pub(crate) async fn examine(config: &Config) -> Result<Vec<Finding>, CliError> {
         let offer = list.as_ref().unwrap_or(&none);
         let own = listed::own_catalogue(config, &sources, &name, offer, &pins);
         let concern = |found: &model::Finding| redactor.redact(&found.message).into_owned();
+        let manners = manners.get(name.as_str()).copied().unwrap_or_default();
         findings.push(Finding {
             tally: own.tally(),
-            concerns: own.concerns().map(concern).collect(),
+            concerns: own.concerns().map(concern).chain(manners.concern()).collect(),
+            protocol_error_ratio: manners.ratio(),
             kind: config.upstreams.get(&name).map_or("", |upstream| upstream.target.kind()),
             well: list.is_ok(),
             runs: config.upstreams.get(&name).and_then(|upstream| command(&upstream.target)),

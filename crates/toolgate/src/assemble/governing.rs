@@ -71,9 +71,9 @@ fn caller(token: &Token, scoped_only: bool) -> model::Caller {
         scoped_only,
         roles: own(&token.roles),
         ceiling: token.ceiling.map(ceiling),
-        acts_for: token.acts_for.as_ref().map(|user| Principal {
-            tenant_id: tenant_id.clone(),
-            ..Principal::user(user.as_str())
+        acts_for: token.acts_for.as_ref().map(|user| {
+            let tenant_id = tenant_id.clone();
+            Box::new(Principal { tenant_id, ..Principal::user(user.as_str()) })
         }),
         ..model::Caller::new(Principal { kind, id: token.name.as_str().to_owned(), tenant_id })
     }

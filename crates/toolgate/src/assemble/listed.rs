@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use catalog::departure::{Held, departures};
 use catalog::drift::{Drift, items, review};
 use catalog::{Catalogue, Extras, Source, Style};
 use gateway::{DriftRule, Refreshed};
-use model::{Fault, Finding, Generation, ItemKey, Pin, UpstreamName};
+use model::{Fault, Generation, ItemKey, Pin, UpstreamName};
 use serde_json::Value;
 use upstream::Offer;
 
@@ -45,12 +46,15 @@ pub(crate) async fn catalogue(config: &Config) -> Result<Catalogue, CliError> {
     sources.upstreams.close().await;
     let pins = pins(config).await?;
     let (listed, failures) = sorted_out(lists);
-    let held = listed.iter().flat_map(|(name, listed)| drifted(config, name, listed, &pins));
-    let held = held.collect();
     let offered = listed.into_iter().map(|(name, listed)| source(&sources, &name, listed));
+    let offered: Vec<Source> = offered.collect();
+    let mut held = Held::default();
+    for source in &offered {
+        hold(config, source, &pins, &mut held);
+    }
     let style = style(config, sources.upstreams.names().count());
     let none = Catalogue::build(Generation(0), Vec::new(), style);
-    let catalogue = none.rebuild_holding(Generation(1), offered.collect(), style, held);
+    let catalogue = none.rebuild_holding(Generation(1), offered, style, held);
     let tools = catalogue.entries().len();
     check_refreshed(&Refreshed { generation: Generation(1), tools, failures })?;
     Ok(catalogue)
@@ -64,11 +68,12 @@ pub(super) fn own_catalogue(
     offer: &Offer,
     pins: &[Pin],
 ) -> Catalogue {
-    let listed = listed_of(offer.clone());
-    let held = drifted(config, name, &listed, pins);
+    let source = source(sources, name, listed_of(offer.clone()));
+    let mut held = Held::default();
+    hold(config, &source, pins, &mut held);
     let style = style(config, 1);
     let none = Catalogue::build(Generation(0), Vec::new(), style);
-    none.rebuild_holding(Generation(1), vec![source(sources, name, listed)], style, held)
+    none.rebuild_holding(Generation(1), vec![source], style, held)
 }
 
 /// How the tools of so many upstreams are named.
@@ -98,9 +103,9 @@ fn sorted_out(
 }
 
 fn listed_of(offer: Offer) -> Listed {
-    let Offer { tools, resources, templates, prompts, capabilities, unheard, .. } = offer;
+    let Offer { tools, resources, templates, prompts, capabilities, speaks, unheard, .. } = offer;
     let instructions = None;
-    (tools, Extras { resources, templates, prompts, capabilities, instructions, unheard })
+    (tools, Extras { resources, templates, prompts, capabilities, instructions, speaks, unheard })
 }
 
 fn source(sources: &Sources, name: &UpstreamName, (definitions, extras): Listed) -> Source {
@@ -127,22 +132,24 @@ pub(super) async fn pins(config: &Config) -> Result<Vec<Pin>, CliError> {
     Ok(pins?)
 }
 
-fn drifted(
-    config: &Config,
-    name: &UpstreamName,
-    (tools, extras): &Listed,
-    pins: &[Pin],
-) -> BTreeMap<ItemKey, Finding> {
-    if drift(config, config.profile(served(config))).of(name) != DriftRule::Hold {
-        return BTreeMap::new();
-    }
-    let own: Vec<Pin> = pins.iter().filter(|pin| pin.upstream == *name).cloned().collect();
-    let drifts = review(name, &own, &items(tools, extras)).drifts.into_iter();
-    let changed = drifts.filter(|(_, drift)| *drift != Drift::Removed);
-    changed
-        .map(|((kind, tool), drift)| {
+/// Holds back what a gate would, and tells of what it would tell of.
+fn hold(config: &Config, source: &Source, pins: &[Pin], held: &mut Held) {
+    let name = &source.upstream;
+    let rule = drift(config, config.profile(served(config))).of(name);
+    if rule == DriftRule::Hold {
+        let own: Vec<Pin> = pins.iter().filter(|pin| pin.upstream == *name).cloned().collect();
+        let drifts = review(name, &own, &items(&source.definitions, &source.extras)).drifts;
+        let changed = drifts.into_iter().filter(|(_, drift)| *drift != Drift::Removed);
+        held.items.extend(changed.map(|((kind, tool), drift)| {
             let finding = drift.finding(&tool);
             (ItemKey { upstream: name.clone(), name: tool, kind }, finding)
-        })
-        .collect()
+        }));
+    }
+    for departure in departures(source) {
+        match rule {
+            DriftRule::Hold => held.hold(departure),
+            DriftRule::Warn => held.tell(departure),
+            DriftRule::Ignore => {}
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! comes into force whole; a mistake in it leaves in force what was.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -11,6 +11,7 @@ use manifest::AdapterManifest;
 use model::UpstreamName;
 use policy::Rules;
 
+use super::schemas::Schemas;
 use super::{connect, governing};
 use crate::cli::error::CliError;
 use crate::config::{Config, ConfigPath, Profile, Upstream};
@@ -85,6 +86,8 @@ impl PolicyFile {
 /// The manifests of all upstreams, of which none comes into force without the others.
 struct ManifestFiles {
     upstreams: BTreeMap<UpstreamName, Upstream>,
+    /// Where the manifests that were read last look for schemas.
+    schemas: Vec<PathBuf>,
     seen: Vec<Stamp>,
 }
 
@@ -94,8 +97,10 @@ impl ManifestFiles {
     fn new(upstreams: &BTreeMap<UpstreamName, Upstream>) -> Self {
         let enabled = upstreams.iter().filter(|(_, upstream)| upstream.enabled);
         let upstreams = enabled.map(|(name, upstream)| (name.clone(), upstream.clone())).collect();
-        let seen = stamps(&upstreams);
-        Self { upstreams, seen }
+        let manifests = read(&upstreams).unwrap_or_default();
+        let schemas = schema_files(&upstreams, &manifests);
+        let seen = stamps(&upstreams, &schemas);
+        Self { upstreams, schemas, seen }
     }
 
     async fn look(&mut self, gateway: &Gateway) {
@@ -114,12 +119,20 @@ impl ManifestFiles {
     }
 
     fn changed(&mut self) -> Option<Result<Manifests, CliError>> {
-        let stamps = stamps(&self.upstreams);
-        if stamps == self.seen {
+        let now = stamps(&self.upstreams, &self.schemas);
+        if now == self.seen {
             return None;
         }
-        self.seen = stamps;
-        Some(read(&self.upstreams))
+        self.seen = now;
+        let read = read(&self.upstreams);
+        if let Ok(manifests) = &read {
+            let schemas = schema_files(&self.upstreams, manifests);
+            if schemas != self.schemas {
+                self.schemas = schemas;
+                self.seen = stamps(&self.upstreams, &self.schemas);
+            }
+        }
+        Some(read)
     }
 }
 
@@ -133,9 +146,25 @@ pub(crate) fn read(upstreams: &BTreeMap<UpstreamName, Upstream>) -> Result<Manif
     read.collect()
 }
 
-fn stamps(upstreams: &BTreeMap<UpstreamName, Upstream>) -> Vec<Stamp> {
-    let files = upstreams.values().filter_map(|upstream| upstream.manifest.as_ref());
-    files.map(|file| stamp(file.as_path())).collect()
+fn stamps(upstreams: &BTreeMap<UpstreamName, Upstream>, schemas: &[PathBuf]) -> Vec<Stamp> {
+    let files = upstreams.values().flat_map(|one| one.manifest.iter().chain(&one.bindings));
+    let files = files.map(ConfigPath::as_path).chain(schemas.iter().map(PathBuf::as_path));
+    files.map(stamp).collect()
+}
+
+/// The files that references of these manifests lead to, whether they are there or not.
+fn schema_files(
+    upstreams: &BTreeMap<UpstreamName, Upstream>,
+    manifests: &Manifests,
+) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for (name, manifest) in manifests {
+        let path = upstreams.get(name).and_then(|upstream| upstream.manifest.as_ref());
+        let Some(path) = path else { continue };
+        let schemas = Schemas::of(path.as_path(), path.shown(), None);
+        files.extend(manifest.schema_refs().filter_map(|used| schemas.file(used.reference)));
+    }
+    files
 }
 
 fn stamp(path: &Path) -> Stamp {
@@ -145,8 +174,6 @@ fn stamp(path: &Path) -> Stamp {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     const ALL: &str = "permit (principal, action, resource);";

@@ -1,20 +1,24 @@
 //! `toolgate manifest`: whether manifests are fit for production, decided from files alone, and a
 //! draft of one for what an upstream lists.
 
+mod report;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use manifest::{AdapterManifest, Question, Remark, Skill, is_answered, lint, lint_bindings};
-use model::{Severity, UpstreamName};
+use manifest::{AdapterManifest, Remark, SchemaLook, SchemaUse, Skill};
+use manifest::{lint, lint_bindings, lint_schemas};
+use model::UpstreamName;
 use policy::Rules;
 use serde_json::{Value, json};
 
+use self::report::Report;
 use super::context::Context;
 use super::error::CliError;
 use super::exit::Exit;
-use crate::assemble;
-use crate::config::{LogLevel, ManifestFile, Overrides};
+use crate::assemble::{self, schemas::Schemas};
+use crate::config::{BindingFile, LogLevel, ManifestFile, Overrides};
 
 #[derive(Debug, Subcommand)]
 pub enum ManifestCommand {
@@ -38,6 +42,12 @@ pub struct CheckArgs {
     /// The policy in force, to see that gates and policies named in manifests are there
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Bindings written apart from their manifests, which they must not contradict
+    #[arg(long, value_name = "FILE")]
+    binding: Vec<PathBuf>,
+    /// Where references of the form `schema://NAME` lead; without it, `schemas` beside each manifest
+    #[arg(long, value_name = "DIR")]
+    schemas: Option<PathBuf>,
     /// Skills, as JSON, that must compose only what these manifests declare
     #[arg(long, value_name = "FILE")]
     skills: Vec<PathBuf>,
@@ -53,38 +63,34 @@ pub(super) fn run(context: &Context, command: &ManifestCommand) -> Result<(), Cl
 fn check(context: &Context, args: &CheckArgs) -> Result<(), CliError> {
     let tools = args.tools.as_deref().map(tools).transpose()?.unwrap_or_default();
     let rules = args.policy.as_deref().map(policy).transpose()?;
-    let (mut reports, mut errors, mut manifests) = (Vec::new(), 0, Vec::new());
+    let mut manifests = Vec::new();
     for file in &args.files {
-        let shown = file.display().to_string();
-        let read = ManifestFile::read(&shown, &text(file)?)
-            .map_err(|problem| CliError::new(Exit::Config, problem.to_string()))?;
+        let read = ManifestFile::read(&file.display().to_string(), &text(file)?);
+        manifests.push(read.map_err(wrong)?);
+    }
+    let bound = args.binding.iter().map(|file| bind(file, &mut manifests));
+    let bound = bound.collect::<Result<Vec<Report>, _>>()?;
+    let mut reports = Vec::new();
+    for (file, read) in args.files.iter().zip(&mut manifests) {
         let mut remarks = lint(&read.manifest, &tools);
+        remarks.extend(schemas(file, read, args.schemas.as_deref(), &tools)?);
         if let Some(rules) = &rules {
             remarks.extend(bindings(&read.manifest, rules));
         }
-        errors += remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
-        if context.out.is_json() {
-            reports.push(report(&shown, &read, &remarks));
-        } else {
-            show(context, &shown, &read, &remarks)?;
-        }
-        manifests.push(read.manifest);
+        reports.push(Report::of_manifest(file, read, remarks));
     }
+    reports.extend(bound);
+    let manifests: Vec<AdapterManifest> = manifests.into_iter().map(|read| read.manifest).collect();
     for file in &args.skills {
-        let (skill, remarks) = skill(file, &manifests)?;
-        errors += remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
-        let shown = file.display().to_string();
-        if context.out.is_json() {
-            let label = format!("{}@{}", skill.skill_id, skill.version);
-            reports.push(json!({"file": shown, "skill": label, "remarks": remarks}));
-        } else {
-            context.out.line(&format!("{shown}: {}@{}", skill.skill_id, skill.version))?;
-            tell(context, &remarks, |at| format!("{shown}: {at}"))?;
-        }
+        reports.push(skill(file, &manifests)?);
     }
     if context.out.is_json() {
+        let reports: Vec<Value> = reports.iter().map(Report::json).collect();
         context.out.json(&reports)?;
+    } else {
+        reports.iter().try_for_each(|report| report.show(context))?;
     }
+    let errors: usize = reports.iter().map(Report::errors).sum();
     if errors == 0 {
         return Ok(());
     }
@@ -93,34 +99,32 @@ fn check(context: &Context, args: &CheckArgs) -> Result<(), CliError> {
     Err(CliError::new(Exit::Config, message).hint("each line above says what to write"))
 }
 
-fn show(
-    context: &Context,
-    shown: &str,
-    read: &ManifestFile,
-    remarks: &[Remark],
-) -> Result<(), CliError> {
-    context.out.line(&format!("{shown}: {}", read.manifest.label()))?;
-    for question in Question::ALL {
-        let answer = if is_answered(question, remarks) { "yes" } else { "no " };
-        context.out.line(&format!("  {answer}  {}", question.as_str()))?;
-    }
-    tell(context, remarks, |at| format!("{shown}:{}", read.line(at)))
+fn wrong(problem: impl std::fmt::Display) -> CliError {
+    CliError::new(Exit::Config, problem.to_string())
 }
 
-fn tell(
-    context: &Context,
-    remarks: &[Remark],
-    place: impl Fn(&str) -> String,
-) -> Result<(), CliError> {
-    for Remark { rule, severity, at, message, .. } in remarks {
-        let severity = match severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Info => "info",
-        };
-        context.out.line(&format!("{}: {severity}: {message} ({rule})", place(at)))?;
-    }
-    Ok(())
+/// Takes a binding into the manifest of its adapter, or says in what they differ.
+fn bind(file: &Path, manifests: &mut [ManifestFile]) -> Result<Report, CliError> {
+    let read = BindingFile::read(&file.display().to_string(), &text(file)?).map_err(wrong)?;
+    let is_own = |one: &ManifestFile| one.manifest.adapter_id == read.binding.adapter_id;
+    let own = manifests.iter().position(is_own).unwrap_or_default();
+    let bound = manifests.get_mut(own).map(|manifest| manifest.bind(&read));
+    let unbound = bound.and_then(Result::err).unwrap_or_default();
+    Ok(Report::of_binding(file, &read, unbound))
+}
+
+/// Follows the references of a manifest to schemas.
+fn schemas(
+    file: &Path,
+    read: &mut ManifestFile,
+    folder: Option<&Path>,
+    tools: &[Value],
+) -> Result<Vec<Remark>, CliError> {
+    let schemas = Schemas::of(file, &file.display().to_string(), folder);
+    read.pin(|reference| schemas.look(reference)).map_err(wrong)?;
+    let look =
+        |used: &SchemaUse<'_>| schemas.look(used.reference).unwrap_or_else(SchemaLook::Nowhere);
+    Ok(lint_schemas(&read.manifest, tools, &look))
 }
 
 fn policy(file: &Path) -> Result<Rules, CliError> {
@@ -134,33 +138,14 @@ fn bindings(manifest: &AdapterManifest, rules: &Rules) -> Vec<Remark> {
 }
 
 /// A skill and what is wrong with it.
-fn skill(file: &Path, manifests: &[AdapterManifest]) -> Result<(Skill, Vec<Remark>), CliError> {
+fn skill(file: &Path, manifests: &[AdapterManifest]) -> Result<Report, CliError> {
     let read = Skill::parse(&text(file)?);
     let skill = read.map_err(|why| {
         CliError::new(Exit::Config, format!("{}: {why}", file.display()))
             .hint("a skill names capabilities and grants none; it has no other keys")
     })?;
     let remarks = skill.lint(manifests);
-    Ok((skill, remarks))
-}
-
-fn report(shown: &str, read: &ManifestFile, remarks: &[Remark]) -> Value {
-    let answers = Question::ALL.map(|question| {
-        json!({"question": question, "asks": question.as_str(), "answered": is_answered(question, remarks)})
-    });
-    let remarks = remarks.iter().map(|remark| {
-        let mut fields = json!(remark);
-        if let Some(fields) = fields.as_object_mut() {
-            fields.insert("line".to_owned(), read.line(&remark.at).into());
-        }
-        fields
-    });
-    json!({
-        "file": shown,
-        "manifest": read.manifest.label(),
-        "answers": answers,
-        "remarks": remarks.collect::<Vec<_>>(),
-    })
+    Ok(Report::of_skill(file, &skill, remarks))
 }
 
 /// A list of definitions, whether bare, in a `tools` key, or a whole answer.

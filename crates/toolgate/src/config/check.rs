@@ -66,7 +66,8 @@ pub(super) fn resolve_paths(config: &mut Config, folder: &Path) {
         .flatten()
         .for_each(|path| path.resolve(folder));
     for upstream in upstreams.values_mut() {
-        upstream.manifest.iter_mut().for_each(|path| path.resolve(folder));
+        let declared = upstream.manifest.iter_mut().chain(&mut upstream.bindings);
+        declared.for_each(|path| path.resolve(folder));
         match &mut upstream.target {
             Target::Stdio { command, cwd, env_file, .. } => {
                 cwd.iter_mut().chain(env_file).for_each(|path| path.resolve(folder));
@@ -94,7 +95,7 @@ pub(crate) fn files(config: &Config) -> Vec<(String, &ConfigPath)> {
         .iter()
         .filter(|(name, _)| config.catalog.is_none() || name.as_str() != CATALOG_UPSTREAM);
     let below = below.flat_map(|(name, upstream)| {
-        let Upstream { target, manifest, .. } = upstream;
+        let Upstream { target, manifest, bindings, .. } = upstream;
         let target = match target {
             Target::Stub { tools: StubTools::File(path) } => Some(("tools", path)),
             Target::OpenApi { spec, .. } => Some(("spec", spec)),
@@ -102,7 +103,8 @@ pub(crate) fn files(config: &Config) -> Vec<(String, &ConfigPath)> {
             _ => None,
         };
         let manifest = manifest.as_ref().map(|path| ("manifest", path));
-        let pairs = target.into_iter().chain(manifest);
+        let bindings = bindings.iter().map(|path| ("bindings", path));
+        let pairs = target.into_iter().chain(manifest).chain(bindings);
         pairs.map(move |(key, path)| (format!("upstreams.{name}.{key}"), path))
     });
     top.chain(below).collect()

@@ -17,9 +17,11 @@ pub(super) fn fit(entry: Entry) -> Result<Upstream, Vec<Complaint>> {
     let mut complaints = strangers(&entry, kind);
     complaints.extend(addresses(&entry));
     complaints.extend(headers(&entry));
+    complaints.extend(unbound(&entry, kind));
     let rest = Upstream {
         namespace: entry.namespace.clone(),
         manifest: entry.manifest.clone(),
+        bindings: entry.bindings.clone().unwrap_or_default(),
         timeout: entry.timeout_ms.map(Duration::from_millis),
         tool_timeouts: entry.tool_timeouts_ms.clone().map(durations).unwrap_or_default(),
         protocol: entry.protocol.unwrap_or_default(),
@@ -45,6 +47,13 @@ pub(super) fn fit(entry: Entry) -> Result<Upstream, Vec<Complaint>> {
             Err(complaints)
         }
     }
+}
+
+/// A binding adds to a manifest; the demo brings its own.
+fn unbound(entry: &Entry, kind: Kind) -> Option<Complaint> {
+    let bare = entry.manifest.is_none() && kind != Kind::Demo;
+    let message = "has `bindings` and no `manifest` that they add to; name that, too";
+    (entry.bindings.is_some() && bare).then(|| (Some("bindings"), message.to_owned()))
 }
 
 fn durations(ms: BTreeMap<String, u64>) -> BTreeMap<String, Duration> {

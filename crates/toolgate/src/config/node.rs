@@ -69,6 +69,17 @@ impl Node {
         place
     }
 
+    /// The place of the first of these keys that is there, or of the whole.
+    pub(super) fn place_of(&self, keys: &[&str]) -> Place {
+        let mut known = self.pairs().iter().map(|(key, _)| key);
+        known.find(|key| keys.contains(&key.text.as_str())).map_or(self.at, |key| key.at)
+    }
+
+    /// An entry of a list.
+    pub(super) fn item(&self, index: usize) -> Option<&Self> {
+        if let Data::List(items) = &self.data { items.get(index) } else { None }
+    }
+
     /// Nodes in this subtree, itself included.
     pub(super) fn size(&self) -> usize {
         1 + self.children().map(Self::size).sum::<usize>()

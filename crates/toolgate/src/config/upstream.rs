@@ -18,6 +18,8 @@ pub struct Upstream {
     pub target: Target,
     pub namespace: Option<Text>,
     pub manifest: Option<ConfigPath>,
+    /// Bindings of its capabilities that are written apart.
+    pub bindings: Vec<ConfigPath>,
     pub timeout: Option<Duration>,
     /// By the upstream's own names of tools.
     pub tool_timeouts: BTreeMap<String, Duration>,
@@ -95,6 +97,7 @@ impl Upstream {
             target,
             namespace: None,
             manifest: None,
+            bindings: Vec::new(),
             timeout: None,
             tool_timeouts: BTreeMap::new(),
             protocol: Protocol::Auto,
@@ -173,6 +176,8 @@ pub(super) struct Entry {
     pub(super) namespace: Option<Text>,
     /// The path of an adapter manifest.
     pub(super) manifest: Option<ConfigPath>,
+    /// Paths of capability bindings that are written apart from the manifest.
+    pub(super) bindings: Option<Vec<ConfigPath>>,
     /// How long one call to it may take.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) timeout_ms: Option<u64>,

@@ -41,6 +41,9 @@ impl Desk<'_> {
         id: i64,
     ) -> Result<Reply, Fault> {
         let status = response.status();
+        if let Who::Call(Some(errand)) = self.who {
+            errand.note_status(status.as_u16());
+        }
         if !status.is_success() {
             if let Some(fault) = challenge::step_up(status, response.headers()) {
                 return Err(fault);

@@ -53,6 +53,7 @@ async fn of_tool(context: &Context, config: &Config, args: &ExplainArgs) -> Resu
         method: &Method::CallTool,
         item: &tool.item,
         capability: tool.capability.as_ref(),
+        declared: tool.declared,
         args: &arguments,
         written: None,
         params: &Map::new(),
