@@ -1,5 +1,6 @@
 //! Finding tools by words: what is asked, by whom, and why each card stands where it stands.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -72,12 +73,23 @@ impl Catalogue {
 
     /// All that the caller may see and use.
     pub(crate) fn seen(&self, look: &Look<'_>) -> Vec<&Arc<Entry>> {
-        let known = look.known.filter(|known| known.len() == self.entries().len());
-        let sees = |(number, entry): &(usize, &Arc<Entry>)| {
-            let asked = || self.is_usable(*number) && (look.allowed)(entry);
-            known.map_or_else(asked, |known| known.get(*number).copied().unwrap_or(false))
-        };
-        self.entries().iter().enumerate().filter(sees).map(|(_, entry)| entry).collect()
+        let sight = self.sight(look);
+        self.entries()
+            .iter()
+            .zip(&*sight)
+            .filter_map(|(entry, seen)| seen.then_some(entry))
+            .collect()
+    }
+
+    /// The same, one place an entry.
+    fn sight<'l>(&self, look: &Look<'l>) -> Cow<'l, [bool]> {
+        let entries = self.entries();
+        if let Some(known) = look.known.filter(|known| known.len() == entries.len()) {
+            return Cow::Borrowed(known);
+        }
+        let sees =
+            |(number, entry): (usize, &Arc<Entry>)| self.is_usable(number) && (look.allowed)(entry);
+        entries.iter().enumerate().map(sees).collect::<Vec<bool>>().into()
     }
 
     pub(crate) fn find(&self, words: &str, look: &Look<'_>) -> Browse {
@@ -119,9 +131,8 @@ impl Catalogue {
     ) -> T {
         let own = &self.indexed().index;
         let entry = |number: usize| self.entries().get(number);
-        let sees = |number: usize| {
-            self.is_usable(number) && entry(number).is_some_and(|entry| (look.allowed)(entry))
-        };
+        let sight = self.sight(look);
+        let sees = |number: usize| sight.get(number).copied().unwrap_or(false);
         let uses =
             look.uses.map(|uses| move |number: usize| entry(number).map_or(0, |entry| uses(entry)));
         let uses = uses.as_ref().map(|uses| uses as &dyn Fn(usize) -> u32);
@@ -130,7 +141,7 @@ impl Catalogue {
         let index = meant.map_or(own, |(meant, _)| &meant.index);
         let top_k = look.top_k.clamp(1, limits::TOP_K_MAX);
         let meaning = meant.map(|(_, vector)| vector);
-        answer(index, &Ask { uses, meaning, known: look.known, ..Ask::new(words, top_k, &sees) })
+        answer(index, &Ask { uses, meaning, known: Some(&sight), ..Ask::new(words, top_k, &sees) })
     }
 
     /// One line for near-duplicates that differ in the same way.

@@ -39,8 +39,8 @@ impl ManifestFile {
         })
     }
 
-    /// Pins the schemas that references lead to, by `look`. Those that lead to no file are left as they
-    /// are.
+    /// Pins the schemas that references lead to, by `look`. Those there is nowhere to look for are left
+    /// as they are.
     pub(crate) fn pin(
         &mut self,
         look: impl Fn(&str) -> Result<SchemaLook, String>,
@@ -50,7 +50,18 @@ impl ManifestFile {
             let refuse =
                 |why: String| problem(&self.file, Some(place(&self.tree, &used.at())), why);
             let looked = look(used.reference).map_err(refuse)?;
-            let SchemaLook::Found { file, hash } = looked else { continue };
+            let (file, hash) = match looked {
+                SchemaLook::Found { file, hash } => (file, hash),
+                SchemaLook::Nowhere(_) => continue,
+                // Not as if it were unpinned: whoever removes a file would free the tool.
+                SchemaLook::Missing { file } => {
+                    let reference = used.reference;
+                    return Err(refuse(format!(
+                        "`{reference}` leads to `{file}`, which is not there; write it or correct \
+                         the reference"
+                    )));
+                }
+            };
             let stated = used.capability.schema_pins.of(used.side);
             if stated.is_some_and(|stated| stated != hash) {
                 return Err(refuse(format!(

@@ -143,6 +143,9 @@ async fn a_gate_pins_the_schemas_of_its_manifests() {
     let doctor = peer.home.run(&["doctor", "--config", "gate.yaml"]);
     assert_eq!(doctor.code, 3);
     assert!(doctor.stderr.contains("`schemas/find.v1.json` is no schema"), "{}", doctor.stderr);
+    std::fs::remove_file(peer.home.path().join("schemas/find.v1.json")).unwrap();
+    let doctor = peer.home.run(&["doctor", "--config", "gate.yaml"]);
+    assert!(doctor.stderr.contains("`schemas/find.v1.json`, which is not"), "{}", doctor.stderr);
     peer.home.write("schemas/find.v1.json", SCHEMA);
     until(&mut peer, "\\\"q\\\":\\\"x\\\"").await;
 }
