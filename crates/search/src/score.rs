@@ -40,6 +40,8 @@ enum Meaning {
 
 /// Of the built-in table.
 const MEANING_MIN: f32 = 0.25;
+/// More than the cosine of two rounded vectors of length one can be.
+const MEANING_MAX: f32 = 1.05;
 const NAMED_AS_WRITTEN: f32 = 2.0;
 const NAMED_SQUASHED: f32 = 1.0;
 const NAMED_WITHIN: f32 = 0.4;
@@ -81,12 +83,12 @@ impl Scores {
         }
         let mut best = Best::above(early.last_bar(), count);
         match &self.meaning {
-            Meaning::Given(given) => self.scan(index, 0, given, sight, &mut best),
+            Meaning::Given(given) => {
+                self.scan(0, given.iter(), |meaning| *meaning, sight, &mut best);
+            }
             Meaning::Needle(needle) => {
-                let mut bounds = Vec::new();
                 for (first, vectors) in index.vectors() {
-                    needle.at_most(vectors, &mut bounds);
-                    self.scan(index, first, &bounds, sight, &mut best);
+                    self.scan(first, vectors.rows(), |row| needle.cosine(row), sight, &mut best);
                 }
             }
         }
@@ -109,26 +111,30 @@ impl Scores {
         read(&self.named, at(doc))
     }
 
-    /// Offers what can be among the best of neighbouring documents, by what their meaning can come to
-    /// at most.
-    fn scan(
+    /// Offers what can be among the best of rows that belong to neighbouring documents.
+    fn scan<R>(
         &self,
-        index: &Index,
         first: usize,
-        bounds: &[f32],
+        rows: impl Iterator<Item = R>,
+        meaning: impl Fn(R) -> f32,
         sight: &Sight<'_>,
         best: &mut Best,
     ) {
         let earned = self.earned.all.iter().zip(sight.all()).enumerate().skip(first);
         let mut needed = self.needed(best.bar());
         let per_earned = self.lean / self.earned.whole;
-        for ((doc, (earned, seen)), bound) in earned.zip(bounds) {
-            let can_be = per_earned * earned + bound.max(0.0);
-            if !seen || (can_be < needed && read(&self.named, doc) <= 0.0) {
+        for ((doc, (earned, seen)), row) in earned.zip(rows) {
+            let is_named = read(&self.named, doc) > 0.0;
+            let words = per_earned * earned;
+            if !seen || (!is_named && words + MEANING_MAX < needed) {
+                continue;
+            }
+            let meaning = meaning(row);
+            if !is_named && words + meaning.max(0.0) < needed {
                 continue;
             }
             let Ok(doc) = u32::try_from(doc) else { return };
-            if self.offer(doc, self.meaning(index, doc), best) {
+            if self.offer(doc, meaning, best) {
                 needed = self.needed(best.bar());
             }
         }
