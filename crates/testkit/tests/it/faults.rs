@@ -58,6 +58,8 @@ fn gate(upstream: impl upstream::Connector + 'static) -> TestGateway {
     let args = vec!["--stdio".to_owned()];
     let child = Config { args, ..Config::new(env!("CARGO_BIN_EXE_everything_mcp")) };
     let gate = TestGateway::new().upstream("bad", upstream).upstream("good", good);
+    // A fault is waited for by calling, and on a quick machine that is often.
+    let gate = gate.settings(|settings| settings.calls_per_minute = u32::MAX);
     gate.upstream("child", Stdio::new(child))
 }
 
