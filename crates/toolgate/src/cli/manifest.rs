@@ -121,7 +121,16 @@ fn schemas(
     tools: &[Value],
 ) -> Result<Vec<Remark>, CliError> {
     let schemas = Schemas::of(file, &file.display().to_string(), folder);
-    read.pin(|reference| schemas.look(reference)).map_err(wrong)?;
+    // What is missing is one remark among the others, where a gate would stop at it.
+    let there = |reference: &str| {
+        let looked = schemas.look(reference)?;
+        Ok(if let SchemaLook::Missing { file } = looked {
+            SchemaLook::Nowhere(file)
+        } else {
+            looked
+        })
+    };
+    read.pin(there).map_err(wrong)?;
     let look =
         |used: &SchemaUse<'_>| schemas.look(used.reference).unwrap_or_else(SchemaLook::Nowhere);
     Ok(lint_schemas(&read.manifest, tools, &look))

@@ -64,6 +64,8 @@ fn a_check_follows_references_to_schemas() {
     );
     let said = told(&["--schemas", "elsewhere"]);
     assert!(said.contains("leads to `elsewhere/find.v1.json`, which is not there"), "{said}");
+    // One remark among the others, where a gate stops at it.
+    assert!(said.contains("(schema-missing)") && said.contains("P5 "), "{said}");
     home.write("schemas/find.v1.json", "[]");
     let said = told(&[]);
     assert!(said.contains("crm.json:5: `schemas/find.v1.json` is no schema"), "{said}");
