@@ -56,7 +56,7 @@ async fn write(store: &Store, writers: u64, records: u64) -> Outcome<Duration> {
     // In turn, so that the ids of those who write at the same time follow on each other.
     for _ in 0..records.div_ceil(writers) {
         for share in &mut shares {
-            share.push(Closing { record: record(), claim: None });
+            share.push(Closing { record: Box::new(record()), claim: None });
         }
     }
     let began = Instant::now();
@@ -114,14 +114,14 @@ fn record() -> Record {
         replay_rule: None,
         opened_at: now,
         closed_at: Some(now),
-        stages: stages.map(str::to_owned).to_vec(),
+        stages: stages.map(Into::into).to_vec(),
     }
 }
 
 fn call(now: Timestamp) -> Call {
     let call_id = CallId::fresh(now);
     Call {
-        envelope_version: model::call::ENVELOPE_VERSION.to_owned(),
+        envelope_version: model::call::ENVELOPE_VERSION.into(),
         run_id: RunId::of(&call_id),
         trace_id: TraceId::of(&call_id),
         call_id,
@@ -152,7 +152,7 @@ fn call(now: Timestamp) -> Call {
             catalogue_hash: "1".repeat(64),
             definition_hash: Some("2".repeat(64)),
             policy_hash: "3".repeat(64),
-            gateway_version: "0".to_owned(),
+            gateway_version: "0".into(),
             ..Lineage::default()
         },
     }

@@ -50,7 +50,6 @@ mod rehearse;
 
 pub(crate) use admit::host_matches;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,7 +68,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::approve::Known;
 use crate::call::inspect::Inspected;
-use crate::call::record::Entry;
+use crate::call::record::{Ended, Entry};
 use crate::gateway::Gateway;
 use crate::news::News;
 use crate::rounds::{self, SoFar};
@@ -169,19 +168,36 @@ pub struct Done {
 
 impl Gateway {
     /// Carries one call down the road. Whatever happens, it leaves a record.
-    pub async fn call(&self, request: CallRequest, watch: Watch) -> Done {
-        let _running = match self.enter() {
-            Ok(running) => running,
-            Err(fault) => return record::unopened(self, fault),
-        };
-        let mut entry = record::open(self, &request);
-        let outcome = self.road(&request, &watch, &mut entry).await;
-        if self.runs.is_some() {
-            Box::pin(record::settle(self, &entry, outcome.as_ref())).await;
+    ///
+    /// A call under way is moved when it begins, so it is kept small: the request and its record have
+    /// places of their own, and so has whatever few calls come to.
+    pub fn call(
+        &self,
+        request: impl Into<Box<CallRequest>>,
+        watch: Watch,
+    ) -> impl Future<Output = Done> + Send {
+        let request = request.into();
+        async move {
+            let _running = match self.enter() {
+                Ok(running) => running,
+                Err(fault) => return record::unopened(self, fault),
+            };
+            let mut entry = record::open(self, &request);
+            let outcome = self.road(&request, &watch, &mut entry).await;
+            if self.runs.is_some() {
+                Box::pin(record::settle(self, &entry, outcome.as_ref())).await;
+            }
+            match record::end(self, entry, outcome) {
+                ended if ended.unrecorded => record::let_go(self, ended),
+                ended => Box::pin(self.put_on_record(ended)).await,
+            }
         }
-        let mut ended = record::end(self, entry, outcome);
+    }
+
+    /// Scores what came of the call, and lets it go once it is on record.
+    async fn put_on_record(&self, mut ended: Ended) -> Done {
         verify::score(self, &mut ended).await;
-        Box::pin(record::close(self, ended)).await
+        record::close(self, ended).await
     }
 
     /// Puts on record something the operator did that is no call, as `what` and its particulars.
@@ -205,17 +221,18 @@ impl Gateway {
         let tool = resolve::resolve(self, request, entry)?;
         // About what the caller may not see, what came of comparing counts for nothing.
         compared?;
-        let Judged { request, way, claim, stored } = self.judge(request, &tool, entry).await?;
+        let Judged { changed, way, claim, stored } = self.judge(request, &tool, entry).await?;
+        let request = changed.as_deref().unwrap_or(request);
         if let Some(stored) = stored {
-            return inspect::inspect(self, &request, &tool, stored, entry).await;
+            return Box::pin(inspect::inspect(self, request, &tool, stored, entry)).await;
         }
-        verify::verify(self, &request, &tool, &way, entry).await?;
-        let asking = Asking { request: &request, tool: &tool, watch };
+        verify::verify(self, request, &tool, &way, entry).await?;
+        let asking = Asking { request, tool: &tool, watch };
         let permit = approve::approve(self, &asking, way, entry).await?;
-        let admitted = admit::admit(self, &request, &tool, permit, claim, entry).await?;
-        let answer = dispatch::dispatch(self, &request, admitted, watch, entry).await;
+        let admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
+        let answer = dispatch::dispatch(self, request, admitted, watch, entry).await;
         let answer = answer.map_err(|fault| about(fault, &tool))?;
-        inspect::inspect(self, &request, &tool, answer, entry).await
+        inspect::inspect(self, request, &tool, answer, entry).await
     }
 
     /// The road as a dry run takes it: nobody is asked, for a list or a yes; what the later stages would
@@ -227,11 +244,12 @@ impl Gateway {
     ) -> Result<(Arc<Tool>, &'static str), Fault> {
         tasks::recall(self, request).await?;
         let tool = resolve::resolve(self, request, entry)?;
-        let Judged { request, way, stored, .. } = self.judge(request, &tool, entry).await?;
+        let Judged { changed, way, stored, .. } = self.judge(request, &tool, entry).await?;
+        let request = changed.as_deref().unwrap_or(request);
         if stored.is_some() {
             return Ok((tool, "its stored answer would be given again, and nothing called"));
         }
-        verify::foresee(self, &request, &tool, &way, entry).await?;
+        verify::foresee(self, request, &tool, &way, entry).await?;
         let (permit, outcome) = match way {
             Way::No(fault) => return Err(fault),
             Way::Go(permit) => (permit, "it would be called"),
@@ -243,28 +261,29 @@ impl Gateway {
                 }
             },
         };
-        admit::foresee(self, &request, &tool, &permit, entry).await?;
+        admit::foresee(self, request, &tool, &permit, entry).await?;
         Ok((tool, outcome))
     }
 
     /// The half of the road that touches nothing, which a dry run takes too.
-    async fn judge<'r>(
+    async fn judge(
         &self,
-        request: &'r CallRequest,
+        request: &CallRequest,
         tool: &Tool,
         entry: &mut Entry,
-    ) -> Result<Judged<'r>, Fault> {
+    ) -> Result<Judged, Fault> {
         let answered = rounds::answered(self, request, &tool.item.key.upstream).await?;
-        let request = answered.map_or(Cow::Borrowed(request), |(request, told)| {
+        let answered = answered.map(|(request, told)| {
             entry.findings.extend(told);
-            Cow::Owned(request)
+            Box::new(request)
         });
-        let keyed = claim::with_key(self, &request, tool, entry);
-        let request = keyed.map_or(request, Cow::Owned);
-        let way = authorize::authorize(self, &request, tool, entry).await?;
-        let claim = claim::claim(self, &request, tool, entry)?;
+        let keyed = claim::with_key(self, answered.as_deref().unwrap_or(request), tool, entry);
+        let changed = keyed.map(Box::new).or(answered);
+        let request = changed.as_deref().unwrap_or(request);
+        let way = authorize::authorize(self, request, tool, entry).await?;
+        let claim = claim::claim(self, request, tool, entry)?;
         let stored = claim::recall(self, tool, claim.as_ref(), entry).await?;
-        Ok(Judged { request, way, claim, stored })
+        Ok(Judged { changed, way, claim, stored })
     }
 }
 
@@ -282,9 +301,9 @@ struct Asking<'a> {
 }
 
 /// A call that nothing has been done about yet.
-struct Judged<'r> {
-    /// With the key that was made for it, if one was.
-    request: Cow<'r, CallRequest>,
+struct Judged {
+    /// The request with what was answered or the key that was put into it, where that was done.
+    changed: Option<Box<CallRequest>>,
     way: Way,
     claim: Option<Claim>,
     /// The answer this key got before.

@@ -1,5 +1,7 @@
 //! The envelope of a call: everything that must be known to decide it, record it and replay it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,7 +25,7 @@ pub struct Lineage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<String>,
     pub policy_hash: String,
-    pub gateway_version: String,
+    pub gateway_version: Cow<'static, str>,
     /// The server behind the tool, as it introduced itself; absent where nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerLineage>,
@@ -58,7 +60,7 @@ pub struct ServerLineage {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    pub envelope_version: String,
+    pub envelope_version: Cow<'static, str>,
     pub call_id: CallId,
     pub run_id: RunId,
     pub trace_id: TraceId,

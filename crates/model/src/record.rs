@@ -1,5 +1,7 @@
 //! What is kept of a call for ever: its envelope, the decision, the outcome, and their hashes.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
@@ -106,7 +108,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
     /// The stages the call went through, in order.
-    pub stages: Vec<String>,
+    pub stages: Vec<Cow<'static, str>>,
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The envelope of a result: what happened, in a form that records, cards and planners share.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -76,7 +78,7 @@ pub struct Provenance {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallResult {
-    pub envelope_version: String,
+    pub envelope_version: Cow<'static, str>,
     pub call_id: CallId,
     pub run_id: RunId,
     pub trace_id: TraceId,

@@ -48,7 +48,7 @@ fn call() -> Call {
         ..Caller::new(Principal::user("ann"))
     };
     Call {
-        envelope_version: call::ENVELOPE_VERSION.to_owned(),
+        envelope_version: call::ENVELOPE_VERSION.into(),
         call_id: CallId::from_string("call_1"),
         run_id: RunId::from_string("run_1"),
         trace_id: TraceId::from_string("4bf92f3577b34da6a3ce929d0e0e4736"),
@@ -81,7 +81,7 @@ fn call() -> Call {
             definition_hash: Some("d".repeat(64)),
             manifest: Some("demo@1.0.0".to_owned()),
             policy_hash: "e".repeat(64),
-            gateway_version: "0.1.0".to_owned(),
+            gateway_version: "0.1.0".into(),
             server: None,
             prompt: None,
         },
@@ -90,7 +90,7 @@ fn call() -> Call {
 
 fn outcome() -> CallResult {
     CallResult {
-        envelope_version: result::ENVELOPE_VERSION.to_owned(),
+        envelope_version: result::ENVELOPE_VERSION.into(),
         call_id: CallId::from_string("call_1"),
         run_id: RunId::from_string("run_1"),
         trace_id: TraceId::from_string("4bf92f3577b34da6a3ce929d0e0e4736"),
@@ -227,7 +227,7 @@ fn envelopes_and_records() {
             replay_rule: None,
             opened_at: AT,
             closed_at: Some(AT),
-            stages: vec!["resolve".to_owned(), "grants".to_owned()],
+            stages: vec!["resolve".into(), "grants".into()],
         },
     );
 }

@@ -52,8 +52,13 @@ pub(crate) struct Outlet {
 
 impl Mcp {
     /// Answers one request. News of a call under way goes to the line's frames.
-    pub(crate) async fn answer(&self, visit: &Visit, request: Request, outlet: &Outlet) -> Said {
-        let Request { id, method, ask, meta, rest, written } = request;
+    pub(crate) async fn answer(
+        &self,
+        visit: &Visit,
+        request: Box<Request>,
+        outlet: &Outlet,
+    ) -> Said {
+        let Request { id, method, ask, meta, rest, written } = *request;
         if !is_offered(&ask, visit.revision) {
             return reply::unknown_method(&id, &method);
         }
@@ -76,18 +81,20 @@ impl Mcp {
             Ask::Subscribe { uri, wanted } => Box::pin(self.follow(&id, visit, &uri, wanted)).await,
             Ask::Listen(interest) => Box::pin(self.listen(&id, visit, interest, outlet)).await,
             Ask::CallTool { name, arguments } => {
-                let asked = call_request(visit, &meta, Method::CallTool, name, arguments);
-                let asked = CallRequest { params: rest, written, ..asked };
-                self.use_tool(&id, visit, asked, meta, outlet).await
+                let (mut asked, token) =
+                    call_request(visit, meta, Method::CallTool, name, arguments);
+                asked.params = rest;
+                asked.written = written;
+                self.use_tool(&id, visit, asked, token, outlet).await
             }
             Ask::Task { .. } if visit.revision.is_modern() && !knows_tasks(visit) => {
                 reply::missing_capability(&id, &json!({"extensions": {TASKS: {}}}))
             }
             other => {
                 let (method, name, args) = forwarded(other, method);
-                let asked = call_request(visit, &meta, method, name, args);
-                let asked = CallRequest { params: rest, ..asked };
-                self.call(&id, visit, asked, meta.progress_token, outlet).await
+                let (mut asked, token) = call_request(visit, meta, method, name, args);
+                asked.params = rest;
+                self.call(&id, visit, asked, token, outlet).await
             }
         }
     }
@@ -142,8 +149,8 @@ impl Mcp {
         &self,
         id: &Id,
         visit: &Visit,
-        asked: CallRequest,
-        meta: Meta,
+        mut asked: Box<CallRequest>,
+        token: Option<Value>,
         outlet: &Outlet,
     ) -> Said {
         let caller = &visit.caller;
@@ -151,8 +158,9 @@ impl Mcp {
             let method = Method::CallTool;
             encode::answer(id, visit.revision, &self.server, cleared.get(), &method).into()
         };
-        let (shown, run) = (self.gateway.reading(), meta.run_id.as_deref());
-        let (via, name, args, up_to) = match Verb::read(shown, &asked.name, asked.args) {
+        let args = std::mem::take(&mut asked.args);
+        let run = asked.run_id.as_deref();
+        let (via, name, args, up_to) = match Verb::read(self.gateway.reading(), &asked.name, args) {
             Ok(Verb::Call { name, args }) if !args.is_object() => {
                 let fault = Fault::new(Code::ArgsInvalid, "`arguments` must be an object").at(name);
                 return reply::error(id, visit.revision, &fault);
@@ -163,7 +171,7 @@ impl Mcp {
             }
             Ok(Verb::Execute { tool_id: name, args, dry_run: true, up_to }) => {
                 let (via, up_to, written) = (Via::Argument, Some(up_to), None);
-                let asked = CallRequest { via, name, args, up_to, written, ..asked };
+                let asked = CallRequest { via, name, args, up_to, written, ..*asked };
                 return said(&Box::pin(self.gateway.rehearse(&asked)).await);
             }
             Ok(Verb::Browse { query, top_k }) => {
@@ -178,9 +186,8 @@ impl Mcp {
             }
             Ok(Verb::Fetch { method, name, args }) => {
                 let (via, written) = (Via::Argument, None);
-                let asked = CallRequest { via, method, name, args, written, ..asked };
-                let fetching = self.call(id, visit, asked, meta.progress_token, outlet);
-                return Box::pin(fetching).await;
+                let asked = CallRequest { via, method, name, args, written, ..*asked };
+                return Box::pin(self.call(id, visit, asked.into(), token, outlet)).await;
             }
             Ok(Verb::View { handle, selector }) => {
                 return said(&Box::pin(self.gateway.view(caller, &handle, &selector)).await);
@@ -188,9 +195,14 @@ impl Mcp {
             Err(fault) => return said(&self.gateway.refuse(&fault)),
         };
         // Arguments within arguments are judged and sent as values.
-        let written = asked.written.filter(|_| via == Via::Name);
-        let asked = CallRequest { via, name, args, written, up_to, ..asked };
-        self.call(id, visit, asked, meta.progress_token, outlet).await
+        if via == Via::Argument {
+            asked.written = None;
+        }
+        asked.via = via;
+        asked.name = name;
+        asked.args = args;
+        asked.up_to = up_to;
+        self.call(id, visit, asked, token, outlet).await
     }
 
     /// How the gate presents itself, with what holds for its tools at this moment.
@@ -247,28 +259,30 @@ fn forwarded(ask: Ask, method: String) -> (Method, String, Value) {
     }
 }
 
+/// What is asked for, and the token by which its progress is wanted.
 fn call_request(
     visit: &Visit,
-    meta: &Meta,
+    meta: Meta,
     method: Method,
     name: String,
     args: Value,
-) -> CallRequest {
+) -> (Box<CallRequest>, Option<Value>) {
     let mut caller: Caller = visit.caller.clone();
     if let Some(ceiling) = meta.ceiling {
         caller.lower_ceiling(ceiling);
     }
-    CallRequest {
-        intent: meta.intent.clone(),
+    let request = CallRequest {
+        intent: meta.intent,
         method,
-        meta: meta.rest.clone(),
+        meta: meta.rest,
         client: client_of(visit),
-        run_id: meta.run_id.clone(),
+        run_id: meta.run_id,
         trace: meta.traceparent.as_deref().and_then(Trace::read),
-        idempotency_key: meta.idempotency_key.clone(),
-        evidence: meta.evidence.clone(),
+        idempotency_key: meta.idempotency_key,
+        evidence: meta.evidence,
         ..CallRequest::new(caller, name, args)
-    }
+    };
+    (Box::new(request), meta.progress_token)
 }
 
 /// The level an older client has set once goes with each of its requests: newer upstreams hear of

@@ -33,7 +33,7 @@ pub enum Opened {
 
 #[derive(Clone, Debug)]
 pub struct Closing {
-    pub record: Record,
+    pub record: Box<Record>,
     pub claim: Option<ClaimOutcome>,
 }
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use catalog::Entry as Tool;
-use model::{Answer, Code, Fault};
+use model::{Answer, Code, Fault, Record};
 use policy::Permit;
 use store::{Claim, Opened, Opening, failpoint};
 use tokio::sync::OwnedSemaphorePermit;
@@ -226,7 +226,7 @@ async fn open(
         entry.only_reads = true;
         return Ok(None);
     }
-    let opening = Opening { record: entry.record.clone(), redeem, claim: claim.clone() };
+    let opening = Opening { record: Record::clone(&entry.record), redeem, claim: claim.clone() };
     let opened = Box::pin(open_patiently(gateway, opening)).await?;
     failpoint::pass("call.opened");
     match opened {

@@ -31,7 +31,7 @@ use crate::tasks;
 /// A record in the making, and what closing it must know.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) record: Record,
+    pub(super) record: Box<Record>,
     /// The key this call holds, if it holds one.
     pub(super) claim: Option<Claim>,
     /// The upstream may have seen this call.
@@ -62,10 +62,13 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Notes that a stage has begun, so that the record shows how far a call came.
-    pub(super) fn stage(&mut self, name: &str) {
-        self.record.stages.push(name.to_owned());
+    pub(super) fn stage(&mut self, name: &'static str) {
+        self.record.stages.push(name.into());
     }
 }
+
+/// Stages of a call that goes all the way.
+const STAGES: usize = 12;
 
 /// Begins the record of a call that nobody has judged yet.
 pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
@@ -73,7 +76,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
     let rules = gateway.rules();
     let call = asked(gateway, request, &rules, now);
     let mut entry = Entry {
-        record: Record {
+        record: Box::new(Record {
             record_id: RecordId::of(&call.call_id),
             status: RecordStatus::Open,
             call,
@@ -86,8 +89,8 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
             replay_rule: None,
             opened_at: now,
             closed_at: None,
-            stages: Vec::new(),
-        },
+            stages: Vec::with_capacity(STAGES),
+        }),
         claim: None,
         dispatched: false,
         only_reads: false,
@@ -114,7 +117,7 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
     let catalogue = gateway.catalogue();
     let call_id = CallId::fresh(now);
     Call {
-        envelope_version: call::ENVELOPE_VERSION.to_owned(),
+        envelope_version: call::ENVELOPE_VERSION.into(),
         run_id: request.run_id.as_ref().map_or_else(|| RunId::of(&call_id), RunId::from_string),
         trace_id: match &request.trace {
             Some(trace) => trace.trace_id.clone(),
@@ -148,7 +151,7 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
             generation: catalogue.generation(),
             catalogue_hash: catalogue.hash().to_owned(),
             policy_hash: rules.hash().to_owned(),
-            gateway_version: env!("CARGO_PKG_VERSION").to_owned(),
+            gateway_version: env!("CARGO_PKG_VERSION").into(),
             ..Lineage::default()
         },
     }
@@ -156,11 +159,9 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
 
 /// Puts on record what is no call, and so has neither a decision nor a result.
 pub(super) async fn note(gateway: &Gateway, request: &CallRequest) -> Result<RecordId, Fault> {
-    let record = Record {
-        status: RecordStatus::Completed,
-        closed_at: Some(gateway.clock.now()),
-        ..open(gateway, request).record
-    };
+    let mut record = open(gateway, request).record;
+    record.status = RecordStatus::Completed;
+    record.closed_at = Some(gateway.clock.now());
     let closing = Closing { record, claim: None };
     gateway.store.close_record(&closing).await?;
     Ok(closing.record.record_id)
@@ -168,7 +169,7 @@ pub(super) async fn note(gateway: &Gateway, request: &CallRequest) -> Result<Rec
 
 /// A call that came to its end, and is not on record yet.
 pub(super) struct Ended {
-    pub(super) record: Record,
+    pub(super) record: Box<Record>,
     pub(super) fault: Option<Fault>,
     /// It only read, and such calls leave no record here.
     pub(super) unrecorded: bool,
@@ -204,18 +205,23 @@ pub(super) fn end(gateway: &Gateway, mut entry: Entry, outcome: Result<Inspected
     Ended { record, fault, unrecorded, cleared, claim, dispatched }
 }
 
-/// Closes the record and lets the answer go only once the closing is durable.
-pub(super) async fn close(gateway: &Gateway, ended: Ended) -> Done {
-    let Ended { mut record, fault, unrecorded, cleared, claim, dispatched } = ended;
+/// Lets an answer go of which nothing is kept.
+pub(super) fn let_go(gateway: &Gateway, ended: Ended) -> Done {
+    let Ended { mut record, fault, cleared, .. } = ended;
     record.closed_at = Some(gateway.clock.now());
     gateway.tell_of(&record);
-    if unrecorded {
-        let refused = refused(gateway, fault.as_ref());
-        return Done { record_id: None, cleared, result: record.result, fault, refused };
-    }
+    let refused = refused(gateway, fault.as_ref());
+    Done { record_id: None, cleared, result: record.result, fault, refused }
+}
+
+/// Closes the record and lets the answer go only once the closing is durable.
+pub(super) async fn close(gateway: &Gateway, ended: Ended) -> Done {
+    let Ended { mut record, fault, cleared, claim, dispatched, .. } = ended;
+    record.closed_at = Some(gateway.clock.now());
+    gateway.tell_of(&record);
     let closing = Closing { record, claim };
     let closed = gateway.store.close_record(&closing).await;
-    let Record { record_id, result, .. } = closing.record;
+    let Record { record_id, result, .. } = *closing.record;
     match closed {
         Ok(()) => {
             failpoint::pass("call.closed");
@@ -325,7 +331,7 @@ fn envelope(entry: &Entry, status: CallStatus) -> CallResult {
     let call = &entry.record.call;
     let latency_ms = u64::try_from(entry.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     CallResult {
-        envelope_version: result::ENVELOPE_VERSION.to_owned(),
+        envelope_version: result::ENVELOPE_VERSION.into(),
         call_id: call.call_id.clone(),
         run_id: call.run_id.clone(),
         trace_id: call.trace_id.clone(),

@@ -188,7 +188,7 @@ pub(super) async fn score(gateway: &Gateway, ended: &mut Ended) {
         ended.record.scorecard = scorecard::of(&ended.record);
     }
     let Some(critic) = &critic.score else { return };
-    let Record { call, result, .. } = &mut ended.record;
+    let Record { call, result, .. } = &mut *ended.record;
     let Some(result) = result.as_mut().filter(|_| answered) else { return };
     let message = json!({"event": "call.score", "call": call, "result": result});
     let said = Box::pin(heard::<Map<String, Value>>(critic, &message)).await;

@@ -47,7 +47,7 @@ impl Mcp {
             match message {
                 Err(refusal) => answers.push(reply::refusal(&refusal)),
                 Ok(Incoming::Request(request)) => {
-                    answers.extend(Box::pin(self.batched(&visit, *request, stop, frames)).await);
+                    answers.extend(Box::pin(self.batched(&visit, request, stop, frames)).await);
                 }
                 Ok(Incoming::Cancelled { id }) => visit.running.cancel(&id),
                 Ok(Incoming::Response { id, outcome }) => visit.memory.answered(&id, outcome),
@@ -61,7 +61,7 @@ impl Mcp {
     async fn batched(
         &self,
         visit: &Visit,
-        request: Request,
+        request: Box<Request>,
         stop: &CancellationToken,
         frames: &Frames,
     ) -> Option<Vec<u8>> {

@@ -123,14 +123,14 @@ fn batch(shared: &Shared, mailbox: Mailbox, messages: Vec<Result<Incoming, Refus
 async fn take(shared: &Shared, id: &str, mailbox: &Mailbox, message: Result<Incoming, Refusal>) {
     match message {
         Err(refusal) => deliver(&mailbox.frames, reply::refusal(&refusal)).await,
-        Ok(Incoming::Request(request)) => start(shared, id, mailbox, *request).await,
+        Ok(Incoming::Request(request)) => start(shared, id, mailbox, request).await,
         Ok(Incoming::Cancelled { id }) => mailbox.visit.running.cancel(&id),
         Ok(Incoming::Response { id, outcome }) => mailbox.visit.memory.answered(&id, outcome),
         Ok(Incoming::Notification { .. }) => {}
     }
 }
 
-async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Asked) {
+async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Box<Asked>) {
     let Mailbox { mut visit, frames } = mailbox.clone();
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let (capabilities, info) = (capabilities.clone(), info.clone());

@@ -119,7 +119,7 @@ impl Pipe {
 
     async fn message(&mut self, message: Incoming) {
         match message {
-            Incoming::Request(request) => self.request(*request).await,
+            Incoming::Request(request) => self.request(request).await,
             Incoming::Cancelled { id } => self.visit.running.cancel(&id),
             Incoming::Response { id, outcome } => self.visit.memory.answered(&id, outcome),
             Incoming::Notification { method } if method == "notifications/initialized" => {
@@ -129,7 +129,7 @@ impl Pipe {
         }
     }
 
-    async fn request(&mut self, request: Request) {
+    async fn request(&mut self, request: Box<Request>) {
         let visit = self.visit_of(&request);
         let begun = visit.and_then(|visit| Ok((visit.running.enter(&request.id)?, visit)));
         let (underway, visit) = match begun {

@@ -21,7 +21,7 @@ impl Mcp {
         &self,
         id: &Id,
         visit: &Visit,
-        mut request: CallRequest,
+        mut request: Box<CallRequest>,
         token: Option<Value>,
         outlet: &Outlet,
     ) -> Said {
@@ -77,7 +77,7 @@ impl Mcp {
     fn begin(
         &self,
         visit: &Visit,
-        request: CallRequest,
+        request: Box<CallRequest>,
         progress: bool,
         outlet: &Outlet,
     ) -> UnderWay {
@@ -99,7 +99,7 @@ impl Mcp {
     async fn resume(
         &self,
         visit: &Visit,
-        mut request: CallRequest,
+        mut request: Box<CallRequest>,
         mut resumed: Resumed,
         progress: bool,
         outlet: &Outlet,

@@ -31,7 +31,7 @@ async fn open(store: &Store, id: &str, claim: Claim) -> Result<Opened, (Code, St
 async fn close(store: &Store, id: &str, end: ClaimEnd) {
     let Claim { scope, key, .. } = claim("a");
     let claim = Some(ClaimOutcome { scope, key, end });
-    store.close_record(&Closing { record: completed(id), claim }).await.unwrap();
+    store.close_record(&Closing { record: completed(id).into(), claim }).await.unwrap();
 }
 
 async fn sent(store: &Store, id: &str) -> Result<(), Code> {
@@ -151,7 +151,7 @@ async fn answers_are_forgotten_after_their_window() {
     let other = Claim { key: "ik_2".to_owned(), ..claim("a") };
     open(&store, "2", other.clone()).await.unwrap();
     let end = ClaimOutcome { scope: other.scope, key: other.key, end: ClaimEnd::Unknown };
-    store.close_record(&Closing { record: completed("2"), claim: Some(end) }).await.unwrap();
+    store.close_record(&Closing { record: completed("2").into(), claim: Some(end) }).await.unwrap();
     assert_eq!(store.forget_answers().await, Ok(0));
     home.clock.advance(WINDOW);
     assert_eq!(store.forget_answers().await, Ok(1));

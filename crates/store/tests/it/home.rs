@@ -112,7 +112,7 @@ pub(crate) fn record(id: &str) -> Record {
         replay_rule: None,
         opened_at: START,
         closed_at: None,
-        stages: vec!["resolve".to_owned()],
+        stages: vec!["resolve".into()],
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn opening(record: Record) -> Opening {
 }
 
 pub(crate) fn closing(record: Record) -> Closing {
-    Closing { record, claim: None }
+    Closing { record: Box::new(record), claim: None }
 }
 
 pub(crate) fn approval(id: &str, subject_hash: &str) -> Approval {
@@ -157,7 +157,7 @@ pub(crate) fn approval(id: &str, subject_hash: &str) -> Approval {
 
 fn call(id: &str) -> Call {
     Call {
-        envelope_version: ENVELOPE_VERSION.to_owned(),
+        envelope_version: ENVELOPE_VERSION.into(),
         call_id: CallId::from_string(format!("call_{id}")),
         run_id: RunId::from_string("run_1"),
         trace_id: TraceId::from_string("0af7651916cd43dd8448eb211c80319c"),
@@ -194,7 +194,7 @@ fn call(id: &str) -> Call {
 
 fn result(id: &str, error: Option<Fault>) -> CallResult {
     CallResult {
-        envelope_version: model::result::ENVELOPE_VERSION.to_owned(),
+        envelope_version: model::result::ENVELOPE_VERSION.into(),
         call_id: CallId::from_string(format!("call_{id}")),
         run_id: RunId::from_string("run_1"),
         trace_id: TraceId::from_string("0af7651916cd43dd8448eb211c80319c"),

@@ -299,7 +299,7 @@ async fn what_could_not_be_closed_is_closed_later() {
     std::fs::rename(home.database(), &away).unwrap();
     let end = ClaimEnd::Done(Answer::text("done"));
     let outcome = ClaimOutcome { scope: claim.scope.clone(), key: claim.key.clone(), end };
-    let closing = Closing { record: completed("1"), claim: Some(outcome) };
+    let closing = Closing { record: completed("1").into(), claim: Some(outcome) };
     assert_eq!(store.close_record(&closing).await.unwrap_err().code, Code::StoreUnavailable);
     assert_eq!(store.catch_up().await, 1, "there is still no database");
     std::fs::rename(&away, home.database()).unwrap();

@@ -8,5 +8,5 @@ use toolgate_testkit::{TestGateway, World};
 async fn a_call_under_way_takes_little_room() {
     let world = TestGateway::new().start().await;
     let call = world.gateway.call(World::request("echo", json!({})), Watch::default());
-    assert!(size_of_val(&call) <= 12_800, "{} bytes", size_of_val(&call));
+    assert!(size_of_val(&call) <= 5_600, "{} bytes", size_of_val(&call));
 }

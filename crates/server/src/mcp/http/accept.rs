@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum_core::body::Body;
+use futures_util::FutureExt as _;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -54,7 +55,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: Can
         // Boxed, so that a connection that waits takes no more room than it must.
         let service = service_fn(move |request: Request<Incoming>| {
             let answer = super::answer(Arc::clone(&shared), request.map(Body::new));
-            Box::pin(async move { Ok::<_, Infallible>(answer.await) })
+            Box::pin(answer.map(Ok::<_, Infallible>))
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

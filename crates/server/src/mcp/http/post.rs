@@ -70,7 +70,7 @@ async fn take(
     }
     let Some(message) = messages.pop() else { return Ok(accepted()) };
     match message? {
-        Incoming::Request(request) => Ok(single(shared, visit, *request).await),
+        Incoming::Request(request) => Ok(single(shared, visit, request).await),
         Incoming::Cancelled { id } => {
             visit.running.cancel(&id);
             Ok(accepted())
@@ -111,7 +111,7 @@ async fn modern(
 ) -> Response {
     let Some(Ok(Incoming::Request(request))) = messages.pop() else { return accepted() };
     let visit = Visit::new(caller, Revision::V2026_07_28).of(&request.meta);
-    answer(shared, visit, *request).await
+    answer(shared, visit, request).await
 }
 
 /// What is known of the sender; none if it names a session that is not its own.
@@ -136,7 +136,7 @@ async fn visit(
     Ok(Some(Visit::new(caller, revision)))
 }
 
-async fn single(shared: &Shared, mut visit: Visit, request: Asked) -> Response {
+async fn single(shared: &Shared, mut visit: Visit, request: Box<Asked>) -> Response {
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let client =
             Client { capabilities: capabilities.clone(), info: info.clone(), ..Client::default() };
@@ -149,7 +149,7 @@ async fn single(shared: &Shared, mut visit: Visit, request: Asked) -> Response {
 }
 
 /// An `initialize` opens a session, whose id the client sends from then on.
-async fn begin(shared: &Shared, visit: Visit, request: Asked) -> Response {
+async fn begin(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response {
     let id = match shared.sessions.begin(&visit).await {
         Ok(id) => id,
         Err(fault) => return refuse(&fault),
@@ -162,7 +162,7 @@ async fn begin(shared: &Shared, visit: Visit, request: Asked) -> Response {
 }
 
 /// Answers one request: as JSON if the answer is all there is, as a stream if news comes first.
-async fn answer(shared: &Shared, visit: Visit, request: Asked) -> Response {
+async fn answer(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response {
     let revision = visit.revision;
     let Started { mut news, mut answer, cancel } = match start(shared, visit, request) {
         Ok(started) => started,
@@ -199,7 +199,7 @@ struct Started {
 
 /// Begins a request, or says why not. A client that goes away leaves it to its end and its record;
 /// whether going away also cancels it is for the caller to say.
-fn start(shared: &Shared, visit: Visit, request: Asked) -> Result<Started, Said> {
+fn start(shared: &Shared, visit: Visit, request: Box<Asked>) -> Result<Started, Said> {
     let refused = |fault: Fault| reply::error(&request.id, visit.revision, &fault);
     let underway = visit.running.enter(&request.id).map_err(refused)?;
     // A long answer is a stream of changes, and counts as one.
