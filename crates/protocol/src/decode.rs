@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 pub use self::ask::{Ask, Interest, METHODS, Reference};
 pub use self::meta::Meta;
 use crate::jsonrpc::{self, Id, Message, Refusal, RpcError};
+use crate::strict::Fields;
 
 /// What a client sent, one message at a time.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +61,8 @@ fn interpret(message: Message) -> Result<Incoming, Refusal> {
             request(id, method, params, written.as_deref())
         }
         Message::Notification { method, params } if method == "notifications/cancelled" => {
-            match params.get("requestId").cloned().map(serde_json::from_value) {
+            let mut params = params;
+            match params.take("requestId").map(serde_json::from_value) {
                 Some(Ok(id)) => Ok(Incoming::Cancelled { id }),
                 _ => Ok(Incoming::Notification { method }),
             }
@@ -73,7 +75,7 @@ fn interpret(message: Message) -> Result<Incoming, Refusal> {
 fn request(
     id: Id,
     method: String,
-    mut params: Map<String, Value>,
+    mut params: Fields,
     written: Option<&str>,
 ) -> Result<Incoming, Refusal> {
     let meta = meta::take(&mut params).map_err(|error| Refusal {
@@ -87,7 +89,7 @@ fn request(
         ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
     })?;
     let written = written.and_then(arguments);
-    Ok(Incoming::Request(Box::new(Request { id, method, ask, meta, rest: params, written })))
+    Ok(Incoming::Request(Box::new(Request { id, method, ask, meta, rest: params.into_map(), written })))
 }
 
 fn arguments(params: &str) -> Option<String> {

@@ -1,11 +1,15 @@
 //! The JSON-RPC 2.0 envelope: what every MCP message is, whatever it says.
 
-use model::Fault;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+mod envelope;
 
-use crate::strict;
+use model::Fault;
+use serde::de::{MapAccess, SeqAccess};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use self::envelope::Envelope;
+use crate::strict::{self, Bounds, Fields, Made};
 
 pub const PARSE_ERROR: i64 = -32700;
 pub const INVALID_REQUEST: i64 = -32600;
@@ -84,8 +88,8 @@ impl Refusal {
 /// One message of either side, before its method is looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    Request { id: Id, method: String, params: Map<String, Value>, written: Written },
-    Notification { method: String, params: Map<String, Value> },
+    Request { id: Id, method: String, params: Fields, written: Written },
+    Notification { method: String, params: Fields },
     Response { id: Id, outcome: Result<Value, RpcError>, written: Written },
 }
 
@@ -99,15 +103,60 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Result<Message, Refusal>>, Refusal> {
         .map_err(|error| Refusal::new(None, PARSE_ERROR, format!("unreadable JSON: {error}")))?;
     let odd = read.odd_numbers;
     match read.value {
-        Value::Array(items) if items.is_empty() => {
+        Sent::Batch(messages) if messages.is_empty() => {
             Err(Refusal::new(None, INVALID_REQUEST, "an empty batch asks for nothing"))
         }
-        Value::Array(items) => {
+        Sent::Batch(mut messages) => {
             let written = if odd { spellings(bytes) } else { Vec::new() };
-            let written = written.into_iter().chain(std::iter::repeat(None));
-            Ok(items.into_iter().zip(written).map(|(item, text)| read_one(item, text)).collect())
+            messages.iter_mut().zip(written).for_each(|(message, text)| keep(message, text));
+            Ok(messages)
         }
-        single => Ok(vec![read_one(single, if odd { spelling(bytes) } else { None })]),
+        Sent::One(mut message) => {
+            if odd {
+                keep(&mut message, spelling(bytes));
+            }
+            Ok(vec![message])
+        }
+    }
+}
+
+fn keep(message: &mut Result<Message, Refusal>, text: Written) {
+    if let Ok(Message::Request { written, .. } | Message::Response { written, .. }) = message {
+        *written = text;
+    }
+}
+
+/// What came in one frame.
+enum Sent {
+    One(Result<Message, Refusal>),
+    Batch(Vec<Result<Message, Refusal>>),
+}
+
+impl Made for Sent {
+    fn plain(value: Value) -> Self {
+        Self::One(Made::plain(value))
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(within: Bounds<'_>, mut items: A) -> Result<Self, A::Error> {
+        let mut messages = Vec::new();
+        while let Some(message) = items.next_element_seed(within.seed())? {
+            messages.push(message);
+        }
+        Ok(Self::Batch(messages))
+    }
+
+    fn object<'de, A: MapAccess<'de>>(within: Bounds<'_>, entries: A) -> Result<Self, A::Error> {
+        Made::object(within, entries).map(Self::One)
+    }
+}
+
+impl Made for Result<Message, Refusal> {
+    fn plain(_: Value) -> Self {
+        Err(Refusal::new(None, INVALID_REQUEST, "a message must be a JSON object"))
+    }
+
+    fn object<'de, A: MapAccess<'de>>(within: Bounds<'_>, entries: A) -> Result<Self, A::Error> {
+        Envelope::read(within, entries).map(Envelope::message)
     }
 }
 
@@ -128,62 +177,6 @@ fn spelling(bytes: &[u8]) -> Written {
     }
     let envelope: Envelope<'_> = serde_json::from_slice(bytes).ok()?;
     envelope.params.or(envelope.result).map(|raw| raw.get().to_owned())
-}
-
-fn read_one(value: Value, written: Written) -> Result<Message, Refusal> {
-    let Value::Object(mut object) = value else {
-        return Err(Refusal::new(None, INVALID_REQUEST, "a message must be a JSON object"));
-    };
-    let id = read_id(&mut object)?;
-    let refuse = |message: &str| Refusal::new(id.clone(), INVALID_REQUEST, message);
-    if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(refuse("`jsonrpc` must be \"2.0\""));
-    }
-    match (object.remove("method"), id.clone()) {
-        (Some(Value::String(method)), id) => {
-            let params = match object.remove("params") {
-                None | Some(Value::Null) => Map::new(),
-                Some(Value::Object(params)) => params,
-                Some(_) => return Err(refuse("`params` must be an object")),
-            };
-            Ok(match id {
-                Some(id) => Message::Request { id, method, params, written },
-                None => Message::Notification { method, params },
-            })
-        }
-        (Some(_), _) => Err(refuse("`method` must be a string")),
-        (None, Some(id)) => read_response(id, object, written),
-        (None, None) => Err(refuse("a message needs a `method`, or an `id` with a result")),
-    }
-}
-
-fn read_id(object: &mut Map<String, Value>) -> Result<Option<Id>, Refusal> {
-    match object.remove("id") {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(Id::Text(text))),
-        Some(Value::Number(number)) if number.is_i64() => Ok(number.as_i64().map(Id::Number)),
-        Some(_) => {
-            Err(Refusal::new(None, INVALID_REQUEST, "`id` must be a string or a whole number"))
-        }
-    }
-}
-
-fn read_response(
-    id: Id,
-    mut object: Map<String, Value>,
-    written: Written,
-) -> Result<Message, Refusal> {
-    let outcome = match (object.remove("result"), object.remove("error")) {
-        (Some(result), None) => Ok(result),
-        (None, Some(error)) => Err(serde_json::from_value(error).map_err(|_not_an_error| {
-            Refusal::new(Some(id.clone()), INVALID_REQUEST, "`error` needs a code and a message")
-        })?),
-        _ => {
-            let message = "a response has either a `result` or an `error`";
-            return Err(Refusal::new(Some(id), INVALID_REQUEST, message));
-        }
-    };
-    Ok(Message::Response { id, outcome, written })
 }
 
 #[cfg(test)]

@@ -182,8 +182,10 @@ fn interpret(message: Message) -> FromServer {
             FromServer::Response { id, outcome, written }
         }
         Message::Response { .. } => FromServer::Other,
-        Message::Request { id, method, params, .. } => FromServer::Question { id, method, params },
-        Message::Notification { method, params } => news(&method, params),
+        Message::Request { id, method, params, .. } => {
+            FromServer::Question { id, method, params: params.into_map() }
+        }
+        Message::Notification { method, params } => news(&method, params.into_map()),
     }
 }
 

@@ -3,25 +3,30 @@
 //! Duplicate keys, NUL in keys, deep nesting and crowds of nodes are refused here, before anything
 //! else looks at a message, so that what was judged and what is forwarded cannot differ.
 
+mod fields;
 mod numbers;
 
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 
 use model::limits;
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
+
+pub use self::fields::Fields;
 
 /// Why a text is no acceptable JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct JsonError(String);
 
-/// A value, and whether its text says numbers in digits that the value cannot repeat.
+/// What was read, and whether its text says numbers in digits that a value cannot repeat.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read {
-    pub value: Value,
-    pub odd_numbers: bool,
+pub(crate) struct Read<T> {
+    pub(crate) value: T,
+    pub(crate) odd_numbers: bool,
 }
 
 /// Reads exactly one JSON value from all of `bytes`.
@@ -30,7 +35,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
 }
 
 /// Reads exactly one JSON value from all of `bytes`, and looks how its numbers are spelled.
-pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
+pub(crate) fn read<T: Made>(bytes: &[u8]) -> Result<Read<T>, JsonError> {
     if bytes.len() > limits::FRAME_BYTES_MAX {
         return Err(JsonError(format!(
             "message of {} bytes is larger than the limit of {}",
@@ -40,7 +45,8 @@ pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
     }
     let (nodes, fractions) = (Cell::new(0), Cell::new(false));
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict { depth: 0, nodes: &nodes, fractions: &fractions }
+    let value = Bounds { depth: 0, nodes: &nodes, fractions: &fractions }
+        .seed()
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| JsonError(error.to_string()))?;
@@ -52,15 +58,87 @@ pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
     Ok(Read { value, odd_numbers: fractions.get() && numbers::any_odd(bytes) })
 }
 
+/// What a text of JSON is read into. Whatever it is, the text is held to the same bounds.
+pub(crate) trait Made: Sized {
+    fn plain(value: Value) -> Self;
+
+    fn text(text: &str) -> Self {
+        Self::plain(Value::String(text.to_owned()))
+    }
+
+    /// `within` bounds what is in the list.
+    fn list<'de, A: SeqAccess<'de>>(within: Bounds<'_>, items: A) -> Result<Self, A::Error> {
+        Value::list(within, items).map(Self::plain)
+    }
+
+    /// `within` bounds what is in the object.
+    fn object<'de, A: MapAccess<'de>>(within: Bounds<'_>, entries: A) -> Result<Self, A::Error> {
+        Value::object(within, entries).map(Self::plain)
+    }
+}
+
+impl Made for Value {
+    fn plain(value: Value) -> Self {
+        value
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(within: Bounds<'_>, mut items: A) -> Result<Self, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(within.seed())? {
+            array.push(item);
+        }
+        Ok(Self::Array(array))
+    }
+
+    fn object<'de, A: MapAccess<'de>>(
+        within: Bounds<'_>,
+        mut entries: A,
+    ) -> Result<Self, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            check_key(object.len(), &key)?;
+            // Its place is taken before its value is read: a second one is refused where it stands.
+            let place = match object.entry(key) {
+                Entry::Vacant(place) => place.insert(Self::Null),
+                Entry::Occupied(first) => return Err(duplicate(first.key())),
+            };
+            *place = entries.next_value_seed(within.seed())?;
+        }
+        Ok(Self::Object(object))
+    }
+}
+
+/// What an object may have as its next key, when it has so many.
+pub(crate) fn check_key<E: de::Error>(keys: usize, key: &str) -> Result<(), E> {
+    if keys >= limits::JSON_KEYS_MAX {
+        let max = limits::JSON_KEYS_MAX;
+        return Err(E::custom(format_args!("more than {max} keys in one object")));
+    }
+    if key.as_bytes().contains(&0) {
+        return Err(E::custom("NUL character in an object key"));
+    }
+    Ok(())
+}
+
+pub(crate) fn duplicate<E: de::Error>(key: &str) -> E {
+    let key = model::fault::one_line(key, 64);
+    E::custom(format_args!("duplicate key `{key}`"))
+}
+
+/// How far the text may still go.
 #[derive(Clone, Copy)]
-struct Strict<'a> {
+pub(crate) struct Bounds<'a> {
     depth: usize,
     nodes: &'a Cell<usize>,
     /// Some number was read as a fraction, or was too large to be whole.
     fractions: &'a Cell<bool>,
 }
 
-impl Strict<'_> {
+impl<'a> Bounds<'a> {
+    pub(crate) const fn seed<T>(self) -> Seed<'a, T> {
+        Seed { bounds: self, makes: PhantomData }
+    }
+
     fn deeper<E: de::Error>(self) -> Result<Self, E> {
         if self.depth >= limits::JSON_DEPTH_MAX {
             return Err(E::custom(format_args!(
@@ -80,79 +158,60 @@ impl Strict<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict<'_> {
-    type Value = Value;
+/// Reads one value within bounds.
+pub(crate) struct Seed<'a, T> {
+    bounds: Bounds<'a>,
+    makes: PhantomData<T>,
+}
 
-    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.count()?;
+impl<'de, T: Made> DeserializeSeed<'de> for Seed<'_, T> {
+    type Value = T;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        self.bounds.count()?;
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Strict<'_> {
-    type Value = Value;
+impl<'de, T: Made> Visitor<'de> for Seed<'_, T> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<T, E> {
+        Ok(T::plain(Value::Bool(value)))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_i64<E>(self, value: i64) -> Result<T, E> {
+        Ok(T::plain(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_u64<E>(self, value: u64) -> Result<T, E> {
+        Ok(T::plain(value.into()))
     }
 
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        self.fractions.set(true);
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
+        self.bounds.fractions.set(true);
+        let number = Number::from_f64(value).ok_or_else(|| E::custom("number out of range"))?;
+        Ok(T::plain(Value::Number(number)))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<T, E> {
+        Ok(T::text(value))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
+    fn visit_unit<E>(self) -> Result<T, E> {
+        Ok(T::plain(Value::Null))
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<T, A::Error> {
+        T::list(self.bounds.deeper()?, items)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let deeper = self.deeper()?;
-        let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(deeper)? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let deeper = self.deeper()?;
-        let mut object = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            if object.len() >= limits::JSON_KEYS_MAX {
-                let max = limits::JSON_KEYS_MAX;
-                return Err(de::Error::custom(format_args!("more than {max} keys in one object")));
-            }
-            if key.contains('\0') {
-                return Err(de::Error::custom("NUL character in an object key"));
-            }
-            if object.contains_key(&key) {
-                let key = model::fault::one_line(&key, 64);
-                return Err(de::Error::custom(format_args!("duplicate key `{key}`")));
-            }
-            let value = entries.next_value_seed(deeper)?;
-            object.insert(key, value);
-        }
-        Ok(Value::Object(object))
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<T, A::Error> {
+        T::object(self.bounds.deeper()?, entries)
     }
 }
 

@@ -3,6 +3,8 @@
 use model::{Listed, LogLevel, TaskVerb};
 use serde_json::{Map, Value};
 
+use crate::strict::Fields;
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ask {
     Initialize {
@@ -104,7 +106,7 @@ pub struct Interest {
 pub(super) fn take(
     method: &str,
     modern: bool,
-    params: &mut Map<String, Value>,
+    params: &mut Fields,
 ) -> Result<Ask, &'static str> {
     Ok(match method {
         removed if modern && REMOVED.contains(&removed) => Ask::Removed,
@@ -112,7 +114,7 @@ pub(super) fn take(
             asked_version: text(params, "protocolVersion")
                 .ok_or("`protocolVersion` must be a string")?,
             capabilities: object(params, "capabilities")?,
-            info: params.shift_remove("clientInfo"),
+            info: params.take("clientInfo"),
         },
         "server/discover" => Ask::Discover,
         "ping" => Ask::Ping,
@@ -147,8 +149,8 @@ pub(super) fn take(
     })
 }
 
-fn list(what: Listed, params: &mut Map<String, Value>) -> Result<Ask, &'static str> {
-    let cursor = match params.shift_remove("cursor") {
+fn list(what: Listed, params: &mut Fields) -> Result<Ask, &'static str> {
+    let cursor = match params.take("cursor") {
         None | Some(Value::Null) => None,
         Some(Value::String(cursor)) => Some(cursor),
         Some(_) => return Err("`cursor` must be a string"),
@@ -156,16 +158,16 @@ fn list(what: Listed, params: &mut Map<String, Value>) -> Result<Ask, &'static s
     Ok(Ask::List { what, cursor })
 }
 
-fn uri(params: &mut Map<String, Value>) -> Result<String, &'static str> {
+fn uri(params: &mut Fields) -> Result<String, &'static str> {
     text(params, "uri").ok_or("`uri` must be a string")
 }
 
-fn task(verb: TaskVerb, params: &mut Map<String, Value>) -> Result<Ask, &'static str> {
+fn task(verb: TaskVerb, params: &mut Fields) -> Result<Ask, &'static str> {
     let id = text(params, "taskId").ok_or("`taskId` must be a string")?;
     Ok(Ask::Task { verb, id })
 }
 
-fn reference(params: &Map<String, Value>) -> Result<Reference, &'static str> {
+fn reference(params: &Fields) -> Result<Reference, &'static str> {
     let said = params.get("ref").and_then(Value::as_object).ok_or("`ref` must be an object")?;
     let field = |key: &str| said.get(key).and_then(Value::as_str).map(str::to_owned);
     match said.get("type").and_then(Value::as_str) {
@@ -176,7 +178,7 @@ fn reference(params: &Map<String, Value>) -> Result<Reference, &'static str> {
     .ok_or("`ref` must name its prompt or resource")
 }
 
-fn interest(params: &Map<String, Value>) -> Result<Interest, &'static str> {
+fn interest(params: &Fields) -> Result<Interest, &'static str> {
     let empty = Map::new();
     let said = match params.get("notifications") {
         None | Some(Value::Null) => &empty,
@@ -201,23 +203,23 @@ fn interest(params: &Map<String, Value>) -> Result<Interest, &'static str> {
     })
 }
 
-fn arguments(params: &mut Map<String, Value>) -> Value {
-    match params.shift_remove("arguments") {
+fn arguments(params: &mut Fields) -> Value {
+    match params.take("arguments") {
         None | Some(Value::Null) => Map::new().into(),
         Some(arguments) => arguments,
     }
 }
 
-fn object(params: &mut Map<String, Value>, key: &str) -> Result<Map<String, Value>, &'static str> {
-    match params.shift_remove(key) {
+fn object(params: &mut Fields, key: &str) -> Result<Map<String, Value>, &'static str> {
+    match params.take(key) {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(object)) => Ok(object),
         Some(_) => Err("`arguments` and `capabilities` must be objects"),
     }
 }
 
-fn text(params: &mut Map<String, Value>, key: &str) -> Option<String> {
-    match params.shift_remove(key) {
+fn text(params: &mut Fields, key: &str) -> Option<String> {
+    match params.take(key) {
         Some(Value::String(text)) => Some(text),
         _ => None,
     }
@@ -231,7 +233,7 @@ mod tests {
     #[test]
     fn every_method_with_a_way_of_its_own_is_listed() {
         for method in METHODS {
-            let way = take(method, false, &mut Map::new());
+            let way = take(method, false, &mut Fields::default());
             assert!(!matches!(way, Ok(Ask::Other)), "{method}");
         }
         let source = include_str!("ask.rs");

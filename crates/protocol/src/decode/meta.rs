@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::jsonrpc::{self, RpcError};
 use crate::revision::Revision;
+use crate::strict::Fields;
 
 /// Keys of `_meta` that 2026-07-28 defines for every request.
 pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -41,8 +42,8 @@ pub struct Meta {
 }
 
 /// Takes `_meta` out of the parameters.
-pub(super) fn take(params: &mut Map<String, Value>) -> Result<Meta, RpcError> {
-    let mut rest = match params.shift_remove("_meta") {
+pub(super) fn take(params: &mut Fields) -> Result<Meta, RpcError> {
+    let mut rest = match params.take("_meta") {
         None | Some(Value::Null) => return Ok(Meta::default()),
         Some(Value::Object(rest)) => rest,
         Some(_) => return Err(invalid("`_meta` must be an object")),
