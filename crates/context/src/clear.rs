@@ -69,7 +69,7 @@ pub fn clear(answer: Answer, rules: &Rules<'_>) -> Clearing {
     for annotations in &mut content_annotations {
         strict.value(annotations);
     }
-    let tool = rules.source.tool.as_str();
+    let tool = &*rules.source.tool;
     let Shaped { mut answer, blobs, views, replaced } =
         shape(answer, written, &rules.size, &Labels { tool, summary: &digest.summary });
     let cleaner = Cleaner { profile: rules.profile, redactor: rules.redactor };

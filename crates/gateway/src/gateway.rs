@@ -1,7 +1,7 @@
 //! The running gate: what the stages share, how it is filled and how it stops.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use catalog::cost::{Choice, choose};
@@ -151,12 +151,12 @@ impl Gateway {
 
     /// The catalogue of this moment. Hold on to it for the length of one call, not longer.
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        self.current().catalogue
+        Arc::clone(&self.current().catalogue)
     }
 
     /// The mode in force for the catalogue of this moment, and why it is.
     pub fn choice(&self) -> Choice {
-        self.current().choice
+        self.current().choice.clone()
     }
 
     pub fn mode(&self) -> Mode {
@@ -219,8 +219,8 @@ impl Gateway {
         Ok(running)
     }
 
-    fn current(&self) -> Current {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn current(&self) -> RwLockReadGuard<'_, Current> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Cancelled when the gate will wait no longer.

@@ -1,6 +1,7 @@
 //! The envelope of a call: everything that must be known to decide it, record it and replay it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,7 +29,7 @@ pub struct Lineage {
     pub gateway_version: Cow<'static, str>,
     /// The server behind the tool, as it introduced itself; absent where nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<ServerLineage>,
+    pub server: Option<Arc<ServerLineage>>,
     /// What a manifest says of the prompt that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptLineage>,

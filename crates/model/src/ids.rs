@@ -1,6 +1,7 @@
 //! Names that cannot be mixed up: one type for each kind of id.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,16 +9,18 @@ use crate::canonical;
 use crate::clock::Timestamp;
 
 /// Declares a string newtype; with a prefix, also a maker of fresh ids that sort by time.
+///
+/// Ids are written down in many places and never changed: a copy is another look at the same text.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident $(, $prefix:literal)?) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Takes an id that was made elsewhere.
-            pub fn from_string(text: impl Into<String>) -> Self {
+            pub fn from_string(text: impl Into<Arc<str>>) -> Self {
                 Self(text.into())
             }
 
@@ -25,12 +28,17 @@ macro_rules! id {
             /// A fresh id: 48 bits of time, then randomness no caller can guess.
             pub fn fresh(at: Timestamp) -> Self {
                 let mut digits = uuid::Uuid::encode_buffer();
-                Self([$prefix, fresh(at).simple().encode_lower(&mut digits)].concat())
+                Self(joined($prefix, fresh(at).simple().encode_lower(&mut digits)))
             }
             )?
 
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+
+            /// The same text, for places where it is no longer an id.
+            pub fn text(&self) -> Arc<str> {
+                Arc::clone(&self.0)
             }
         }
 
@@ -103,7 +111,7 @@ impl SessionId {
         let [mut bytes, more] = [(); 2].map(|()| uuid::Uuid::new_v4().into_bytes());
         // Two bytes of a UUID say in part what kind it is.
         [bytes[6], bytes[8]] = [more[0], more[1]];
-        Self(canonical::hex(&bytes))
+        Self(canonical::hex(&bytes).into())
     }
 }
 
@@ -117,19 +125,19 @@ impl CallId {
 
 impl RecordId {
     pub fn of(call: &CallId) -> Self {
-        Self(["rec_", call.number()].concat())
+        Self(joined("rec_", call.number()))
     }
 }
 
 impl RunId {
     pub fn of(call: &CallId) -> Self {
-        Self(["run_", call.number()].concat())
+        Self(joined("run_", call.number()))
     }
 }
 
 impl TraceId {
     pub fn of(call: &CallId) -> Self {
-        Self(call.number().to_owned())
+        Self(call.number().into())
     }
 }
 
@@ -143,6 +151,19 @@ pub struct Generation(pub u64);
 impl fmt::Display for Generation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// Both in one text, without a detour over the heap where they are as short as most ids.
+fn joined(prefix: &str, number: &str) -> Arc<str> {
+    let mut text = [0_u8; 64];
+    match text.get_mut(..prefix.len() + number.len()) {
+        Some(text) => {
+            let bytes = prefix.bytes().chain(number.bytes());
+            text.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+            std::str::from_utf8(text).unwrap_or_default().into()
+        }
+        None => [prefix, number].concat().into(),
     }
 }
 
@@ -177,6 +198,13 @@ mod tests {
         assert_eq!(RecordId::of(&call).as_str(), "rec_01a1");
         assert_eq!(RunId::of(&call).as_str(), "run_01a1");
         assert_eq!(TraceId::of(&call).as_str(), "01a1");
+    }
+
+    #[test]
+    fn a_long_number_is_kept_whole() {
+        let number = "é".repeat(40);
+        let call = CallId::from_string(format!("call_{number}"));
+        assert_eq!(RunId::of(&call).as_str(), format!("run_{number}"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The envelope of a result: what happened, in a form that records, cards and planners share.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -68,9 +69,9 @@ pub struct Metrics {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
-    pub upstream: String,
-    pub tool: String,
-    pub protocol: String,
+    pub upstream: Arc<str>,
+    pub tool: Arc<str>,
+    pub protocol: Cow<'static, str>,
     /// The annotations of each part of the answer that has some, with its `part_index`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content_annotations: Vec<Value>,

@@ -63,7 +63,7 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
     }
 
     /// Who it says it is, once that is known.
-    fn introduced(&self) -> Option<ServerLineage> {
+    fn introduced(&self) -> Option<Arc<ServerLineage>> {
         None
     }
 

@@ -10,6 +10,7 @@ mod tasks;
 mod visit;
 mod wire;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -46,7 +47,7 @@ pub struct Mcp<W> {
     /// Tools that are called as tasks or not at all, as last listed.
     only_tasks: RwLock<BTreeSet<String>>,
     /// Who it said it is when it was last asked for its tools.
-    introduced: RwLock<Option<ServerLineage>>,
+    introduced: RwLock<Option<Arc<ServerLineage>>>,
     /// What tasks of 2025-11-25 wait for.
     inputs: tasks::Inputs,
     logging: Logging,
@@ -65,12 +66,10 @@ impl<W: Wire> Mcp<W> {
     }
 
     fn asking<'a>(&self, permit: &'a Permit, errand: &'a Errand) -> Asking<'a> {
-        let mut params = permit.params().clone();
-        params.insert("name".into(), permit.tool().into());
         Asking {
             method: "tools/call",
             name: Some(permit.tool()),
-            params,
+            params: Cow::Borrowed(permit.params()),
             arguments: Some(permit.arguments()),
             errand: Some(errand),
             headers: self.headers(permit),
@@ -159,7 +158,8 @@ impl<W: Wire> Connector for Mcp<W> {
     async fn offer(&self) -> Result<Offer, Fault> {
         let greeting = self.wire.greet().await?;
         let mut offer = offer::offer(self.wire.as_ref(), &greeting).await?;
-        *self.introduced.write().unwrap_or_else(PoisonError::into_inner) = Some(greeting.lineage());
+        *self.introduced.write().unwrap_or_else(PoisonError::into_inner) =
+            Some(Arc::new(greeting.lineage()));
         offer.speaks = Some(greeting.revision.as_str().to_owned());
         if !greeting.revision.is_modern() {
             self.note_tasks(&offer.tools);
@@ -187,7 +187,7 @@ impl<W: Wire> Connector for Mcp<W> {
         if let Some(told) = bridged {
             return told;
         }
-        let params = permit.params().clone();
+        let params = permit.params();
         let name = match permit.method() {
             Method::ReadResource => params.get("uri"),
             Method::GetPrompt => params.get("name"),
@@ -198,7 +198,7 @@ impl<W: Wire> Connector for Mcp<W> {
         let asking = Asking {
             method: permit.method().as_str(),
             name: name.as_deref(),
-            params,
+            params: Cow::Borrowed(params),
             arguments: None,
             errand: Some(errand),
             headers: Vec::new(),
@@ -234,7 +234,7 @@ impl<W: Wire> Connector for Mcp<W> {
         self.wire.revision().map(|revision| revision.as_str().to_owned())
     }
 
-    fn introduced(&self) -> Option<ServerLineage> {
+    fn introduced(&self) -> Option<Arc<ServerLineage>> {
         self.introduced.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -166,7 +166,7 @@ impl Connector for Split {
         self.common.speaks()
     }
 
-    fn introduced(&self) -> Option<ServerLineage> {
+    fn introduced(&self) -> Option<Arc<ServerLineage>> {
         self.common.introduced()
     }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 fn cleared(answer: Answer, profile: Profile, size: Size) -> Clearing {
-    let source = Provenance { tool: "list_orders".to_owned(), ..Provenance::default() };
+    let source = Provenance { tool: "list_orders".into(), ..Provenance::default() };
     clear(answer, &Rules { source: &source, profile, size, redactor: &Redactor::default() })
 }
 

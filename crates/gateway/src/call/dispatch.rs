@@ -202,7 +202,9 @@ fn meta(
 ) -> Map<String, Value> {
     let key = entry.record.call.idempotency_key.as_deref();
     let ours = [("traceparent", traceparent), (META_KEY, key)];
-    let ours = ours.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into())));
+    let ours = ours
+        .into_iter()
+        .filter_map(|(key, value)| value.map(|value| (key.to_owned(), value.into())));
     match permit.approval_id() {
         None => request.meta.clone().into_iter().chain(ours).collect(),
         Some(_) => ours.collect(),

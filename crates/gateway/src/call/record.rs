@@ -118,7 +118,7 @@ fn asked(gateway: &Gateway, request: &CallRequest, rules: &Rules, now: Timestamp
     let call_id = CallId::fresh(now);
     Call {
         envelope_version: call::ENVELOPE_VERSION.into(),
-        run_id: request.run_id.as_ref().map_or_else(|| RunId::of(&call_id), RunId::from_string),
+        run_id: request.run_id.as_deref().map_or_else(|| RunId::of(&call_id), RunId::from_string),
         trace_id: match &request.trace {
             Some(trace) => trace.trace_id.clone(),
             None => TraceId::of(&call_id),

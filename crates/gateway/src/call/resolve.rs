@@ -52,9 +52,9 @@ pub(super) fn resolve(
     let tool = find(request, home.as_ref(), &catalogue)
         .filter(|tool| visible_by(&entry.rules, gateway, &request.caller, tool))
         .ok_or_else(|| unknown(gateway, request))?;
-    entry.provenance.upstream = tool.item.key.upstream.to_string();
-    entry.provenance.tool.clone_from(&tool.item.name);
-    tool.protocol.clone_into(&mut entry.provenance.protocol);
+    entry.provenance.upstream = tool.item.key.upstream.text();
+    entry.provenance.tool = tool.item.name.as_str().into();
+    entry.provenance.protocol = tool.protocol.into();
     let call = &mut entry.record.call;
     call.item_key = Some(tool.item.key.clone());
     call.capability_id =

@@ -66,7 +66,7 @@ impl Client {
     /// Binds one server to these grants (`name` or `name:scope`). Its tools are then called without
     /// being given any again. What is recorded goes into the folder `data`.
     pub async fn bind(server: Server, grants: &[&str], data: &Path) -> Result<Self, ToolError> {
-        let name = UpstreamName::from_string(&server.name);
+        let name = UpstreamName::from_string(server.name.as_str());
         let opened = Store::open(&store::Config::folder(data), Clock::System).await;
         let store = opened.map_err(|e| Fault::new(Code::StoreUnavailable, e.to_string()))?;
         let gateway = Gateway::new(Parts {

@@ -30,10 +30,12 @@ pub(super) async fn settle(wire: &impl Wire, mut asking: Asking<'_>) -> Result<R
         for (key, question) in questions.into_iter().flatten() {
             responses.insert(key.clone(), ask(errand, question).await?);
         }
-        asking.params.insert("inputResponses".to_owned(), responses.into());
+        asking.params.to_mut().insert("inputResponses".to_owned(), responses.into());
         match reply.value.get("requestState") {
-            Some(state) => drop(asking.params.insert("requestState".to_owned(), state.clone())),
-            None => drop(asking.params.shift_remove("requestState")),
+            Some(state) => {
+                drop(asking.params.to_mut().insert("requestState".to_owned(), state.clone()))
+            }
+            None => drop(asking.params.to_mut().shift_remove("requestState")),
         }
     }
     Err(Fault::new(Code::UpstreamError, "the upstream asks again and again and does not answer"))

@@ -29,7 +29,7 @@ pub(super) async fn call(
 ) -> Result<Reply, Fault> {
     let wanted = asking.params.contains_key("task");
     if !is_modern(wire.as_ref()).await? {
-        asking.params.entry("task").or_insert_with(|| json!({}));
+        asking.params.to_mut().entry("task").or_insert_with(|| json!({}));
         let reply = rounds::settle(wire.as_ref(), asking).await?;
         return match legacy_task(&reply.value) {
             Some(task) if errand.client.rounds && follows(&errand.client) => {
@@ -40,7 +40,7 @@ pub(super) async fn call(
         };
     }
     // Here the server decides, and the word has no meaning.
-    asking.params.shift_remove("task");
+    asking.params.to_mut().shift_remove("task");
     if errand.client.rounds {
         return rounds::settle(wire.as_ref(), asking).await;
     }

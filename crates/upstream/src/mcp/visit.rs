@@ -23,9 +23,11 @@ pub(super) fn wanted(refusal: Fault, errand: &Errand) -> Result<Reply, Fault> {
 /// Takes the answers to our own questions out of a request: the server knows nothing of them. Who did
 /// not go there is not asked again.
 pub(super) fn returned(asking: &mut Asking<'_>) -> Result<(), Fault> {
-    let Some(Value::Object(responses)) = asking.params.get_mut("inputResponses") else {
+    if !asking.params.contains_key("inputResponses") {
         return Ok(());
-    };
+    }
+    let params = asking.params.to_mut();
+    let Some(Value::Object(responses)) = params.get_mut("inputResponses") else { return Ok(()) };
     let mut ours = Vec::new();
     responses.retain(|key, response| {
         let own = key.starts_with(PREFIX);
@@ -39,7 +41,7 @@ pub(super) fn returned(asking: &mut Asking<'_>) -> Result<(), Fault> {
         return Err(Fault::new(Code::UpstreamError, message));
     }
     if !ours.is_empty() && responses.is_empty() {
-        asking.params.shift_remove("inputResponses");
+        params.shift_remove("inputResponses");
     }
     Ok(())
 }
@@ -109,7 +111,8 @@ mod tests {
         let check = |responses: Value, wanted: Option<Value>| {
             let params = json!({"name": "t", "inputResponses": responses});
             let mut asking = Asking::own("tools/call", params.as_object().cloned().unwrap());
-            let left = returned(&mut asking).ok().map(|()| Value::Object(asking.params));
+            let left =
+                returned(&mut asking).ok().map(|()| Value::Object(asking.params.into_owned()));
             assert_eq!(left, wanted);
         };
         let accepted = json!({"action": "accept"});

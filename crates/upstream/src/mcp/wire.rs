@@ -1,5 +1,6 @@
 //! What must carry messages to one MCP server and back.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
@@ -23,8 +24,8 @@ pub struct Asking<'a> {
     pub(crate) method: &'a str,
     /// What it is about, for wires that repeat it in a header.
     pub(crate) name: Option<&'a str>,
-    pub(crate) params: Map<String, Value>,
-    /// What a tool is called with, beside the parameters.
+    pub(crate) params: Cow<'a, Map<String, Value>>,
+    /// What a tool is called with, beside the parameters and its name.
     pub(crate) arguments: Option<&'a Value>,
     /// For whom; absent where the gate asks for itself.
     pub(crate) errand: Option<&'a Errand>,
@@ -37,6 +38,7 @@ impl<'a> Asking<'a> {
     /// A question of the gate's own.
     pub(crate) fn own(method: &'a str, params: Map<String, Value>) -> Self {
         let (errand, arguments, written) = (None, None, None);
+        let params = Cow::Owned(params);
         Self { method, name: None, params, arguments, errand, headers: Vec::new(), written }
     }
 
@@ -67,6 +69,9 @@ impl Serialize for Params<'_> {
         let mut map = serializer.serialize_map(None)?;
         for (key, value) in asking.params.iter().filter(|(key, _)| !own_meta || *key != "_meta") {
             map.serialize_entry(key, value)?;
+        }
+        if let (Some(name), Some(_)) = (asking.name, asking.arguments) {
+            map.serialize_entry("name", name)?;
         }
         match (written, asking.arguments) {
             (Some(written), _) => map.serialize_entry("arguments", written)?,

@@ -82,7 +82,7 @@ pub(super) async fn cassette(
     let upstream = one_upstream(&records, args)?;
     let mut tape = Tape { version: VERSION.to_owned(), tools: Vec::new(), exchanges: Vec::new() };
     let mut left_out = 0;
-    for record in records.iter().filter(|record| upstream_of(record) == Some(&upstream)) {
+    for record in records.iter().filter(|record| upstream_of(record) == Some(upstream.as_str())) {
         let (Some(key), Some(answer)) = (&record.call.item_key, &record.answer) else {
             left_out += 1;
             continue;
@@ -120,13 +120,13 @@ pub(in crate::cli) async fn run(store: &Store, run_id: &str) -> Result<Vec<Recor
 }
 
 fn one_upstream(records: &[Record], args: &CassetteArgs) -> Result<String, CliError> {
-    let names: BTreeSet<&String> = records.iter().filter_map(upstream_of).collect();
+    let names: BTreeSet<&str> = records.iter().filter_map(upstream_of).collect();
     match (&args.upstream, names.len()) {
         (_, 0) => Err(CliError::new(Exit::Failure, format!("no calls of a run `{}`", args.run))),
-        (Some(name), _) if names.contains(name) => Ok(name.clone()),
-        (None, 1) => Ok(names.into_iter().next().cloned().unwrap_or_default()),
+        (Some(name), _) if names.contains(name.as_str()) => Ok(name.clone()),
+        (None, 1) => Ok(names.into_iter().next().unwrap_or_default().to_owned()),
         (_, _) => {
-            let names = names.into_iter().cloned().collect::<Vec<_>>().join("`, `");
+            let names = names.into_iter().collect::<Vec<_>>().join("`, `");
             let message = format!("the run used `{names}`; name one of them");
             Err(CliError::usage(message)
                 .hint("pass --upstream NAME, and make one cassette of each"))
@@ -134,8 +134,8 @@ fn one_upstream(records: &[Record], args: &CassetteArgs) -> Result<String, CliEr
     }
 }
 
-fn upstream_of(record: &Record) -> Option<&String> {
-    let name = &record.result.as_ref()?.provenance.upstream;
+fn upstream_of(record: &Record) -> Option<&str> {
+    let name = &*record.result.as_ref()?.provenance.upstream;
     (!name.is_empty()).then_some(name)
 }
 

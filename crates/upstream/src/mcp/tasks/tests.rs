@@ -39,7 +39,7 @@ impl Wire for Scripted {
         self.seen
             .lock()
             .unwrap()
-            .push((asking.method.to_owned(), Value::Object(asking.params.clone())));
+            .push((asking.method.to_owned(), Value::Object(asking.params.clone().into_owned())));
         if self.answers.lock().unwrap().is_empty() {
             return std::future::pending().await;
         }
