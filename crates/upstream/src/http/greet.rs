@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use http::{HeaderMap, HeaderValue};
+use http::HeaderValue;
 use model::{Code, Fault};
 use protocol::{Revision, jsonrpc, peer};
 use serde_json::{Map, Value};
@@ -82,8 +82,8 @@ impl HttpWire {
     async fn introduce(&self, revision: Revision) -> Result<Conversation, Fault> {
         let id = self.net.number();
         let frame = peer::initialize(id, revision);
-        let response = self.net.post(&HeaderMap::new(), frame).await?;
-        let mut headers = HeaderMap::new();
+        let response = self.net.post(self.net.headers(), frame).await?;
+        let mut headers = self.net.headers().clone();
         if let Some(value) = response.headers().get(SESSION) {
             headers.insert(SESSION, value.clone());
         }
@@ -101,7 +101,7 @@ impl HttpWire {
 
     async fn discover(&self) -> Result<Conversation, Fault> {
         let revision = Revision::V2026_07_28;
-        let mut headers = HeaderMap::new();
+        let mut headers = self.net.headers().clone();
         headers.insert(VERSION, HeaderValue::from_static(revision.as_str()));
         let nobody = Greeting::read(revision, &Value::Null);
         let bare = Arc::new(Conversation {
@@ -123,7 +123,7 @@ impl HttpWire {
         let revision = version.parse().unwrap_or(Revision::V2024_11_05);
         stream.tell(peer::initialized()).await?;
         let greeting = Arc::new(Greeting::read(revision, &result));
-        Ok(Conversation { greeting, headers: HeaderMap::new(), stream: Some(stream) })
+        Ok(Conversation { greeting, headers: self.net.headers().clone(), stream: Some(stream) })
     }
 }
 

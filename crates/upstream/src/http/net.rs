@@ -65,6 +65,11 @@ impl Net {
         self.next_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// What goes with every request, credentials included. The headers of a conversation begin with them.
+    pub(super) const fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
     pub(super) async fn post(
         &self,
         headers: &HeaderMap,
@@ -83,7 +88,7 @@ impl Net {
         to: &Uri,
         frame: Vec<u8>,
     ) -> Result<Response<Incoming>, Fault> {
-        self.send_to(to, Method::POST, &HeaderMap::new(), Bytes::from(frame)).await
+        self.send_to(to, Method::POST, &self.headers, Bytes::from(frame)).await
     }
 
     pub(super) fn tell_soon_at(self: &Arc<Self>, to: Uri, frame: Vec<u8>) {
@@ -143,10 +148,7 @@ impl Net {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = to.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
-            .headers_mut()
-            .extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        *request.headers_mut() = headers.clone();
         http_client::send(&self.client, request).await
     }
 }

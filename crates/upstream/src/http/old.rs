@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::{HeaderMap, Uri};
+use http::Uri;
 use hyper::body::Incoming;
 use model::{Code, Fault};
 use protocol::peer;
@@ -34,7 +34,7 @@ pub(super) struct Stream {
 impl Stream {
     /// Opens the stream and waits for the address.
     pub(super) async fn open(net: &Arc<Net>, bell: Option<Bell>) -> Result<Self, Fault> {
-        let response = net.get(&HeaderMap::new()).await?;
+        let response = net.get(net.headers()).await?;
         if !response.status().is_success() {
             return Err(refused(response.status()));
         }
