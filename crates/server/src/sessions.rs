@@ -157,20 +157,25 @@ impl Sessions {
     }
 
     /// What is known of this session, for the principal that opened it.
-    pub async fn find(&self, id: &str, caller: &Caller) -> Option<Visit> {
-        if let Some(visit) = self.find_here(id, caller) {
-            return Some(visit);
+    pub async fn find(&self, id: &str, caller: Caller) -> Option<Visit> {
+        match self.find_here(id, caller) {
+            Ok(visit) => Some(visit),
+            Err(caller) => Box::pin(self.look_up(id, caller)).await,
         }
-        let found = self.gateway.find_session(id, caller).await;
+    }
+
+    /// The same, where this process does not know, or must ask again.
+    async fn look_up(&self, id: &str, caller: Caller) -> Option<Visit> {
+        let found = self.gateway.find_session(id, &caller).await;
         let found = found.unwrap_or_else(|fault| {
             tracing::error!(%fault, "a session could not be looked up");
             None
         });
         let Some(introduction) = found else {
-            self.forget(id, caller);
+            self.forget(id, &caller);
             return None;
         };
-        let mut visit = Visit::new(caller.clone(), introduction.revision.parse().ok()?);
+        let mut visit = Visit::new(caller, introduction.revision.parse().ok()?);
         visit.caller.client = introduction.client;
         visit.caller.session = Some(kept_as(id));
         visit.client = Arc::new(Client {
@@ -200,15 +205,15 @@ impl Sessions {
     }
 
     /// The caller is taken from the request, not from memory: grants may have changed since.
-    fn find_here(&self, id: &str, caller: &Caller) -> Option<Visit> {
+    fn find_here(&self, id: &str, caller: Caller) -> Result<Visit, Caller> {
         let now = self.gateway.clock().now();
         let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = here.get(id)?;
-        let unchecked = now.since(known.checked);
-        if unchecked >= limits::SESSION_CHECK || known.visit.caller.principal != caller.principal {
-            return None;
+        let fresh = |known: &&Here| now.since(known.checked) < limits::SESSION_CHECK;
+        let own = |known: &&Here| known.visit.caller.principal == caller.principal;
+        match here.get(id).filter(fresh).filter(own) {
+            Some(known) => Ok(known.visit_of(caller)),
+            None => Err(caller),
         }
-        Some(known.visit_of(caller))
     }
 
     /// A session found again keeps the requests and questions this process knows of. Where there are
@@ -218,7 +223,7 @@ impl Sessions {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = here.get_mut(id) {
             known.checked = now;
-            return known.visit_of(&visit.caller);
+            return known.visit_of(visit.caller);
         }
         if here.len() >= limits::SESSIONS_MAX {
             here.retain(|_, known| now.since(known.checked) < limits::SESSION_HELD);
@@ -234,10 +239,16 @@ impl Sessions {
 }
 
 impl Here {
-    fn visit_of(&self, caller: &Caller) -> Visit {
-        let Caller { session, client, .. } = &self.visit.caller;
-        let caller = Caller { session: session.clone(), client: client.clone(), ..caller.clone() };
-        Visit { caller, ..self.visit.clone() }
+    fn visit_of(&self, caller: Caller) -> Visit {
+        let Visit { caller: held, revision, client, running, memory } = &self.visit;
+        let (session, name) = (held.session.clone(), held.client.clone());
+        Visit {
+            caller: Caller { session, client: name, ..caller },
+            revision: *revision,
+            client: Arc::clone(client),
+            running: Arc::clone(running),
+            memory: Arc::clone(memory),
+        }
     }
 }
 

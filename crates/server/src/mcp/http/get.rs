@@ -34,10 +34,10 @@ pub(super) async fn get(shared: Arc<Shared>, headers: &HeaderMap) -> Response {
     if !accepts.contains("text/event-stream") && !accepts.contains("*/*") {
         return (StatusCode::NOT_ACCEPTABLE, "send `Accept: text/event-stream`\n").into_response();
     }
-    let Some(visit) = shared.sessions.find(id, &caller).await else {
+    let Some(visit) = shared.sessions.find(id, caller).await else {
         return post::unknown_session();
     };
-    let place = match shared.mcp.streams.take(&caller) {
+    let place = match shared.mcp.streams.take(&visit.caller) {
         Ok(place) => place,
         Err(fault) => return refuse(&fault),
     };

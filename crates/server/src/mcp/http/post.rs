@@ -131,7 +131,7 @@ async fn visit(
     };
     if let Some(id) = headers.get(SESSION) {
         let id = id.to_str().unwrap_or_default();
-        return Ok(shared.sessions.find(id, &caller).await);
+        return Ok(shared.sessions.find(id, caller).await);
     }
     Ok(Some(Visit::new(caller, revision)))
 }
