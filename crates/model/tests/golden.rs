@@ -113,12 +113,12 @@ fn outcome() -> CallResult {
         policy_decision_id: Some(DecisionId::from_string("dec_1")),
         approval_id: Some(ApprovalId::from_string("apr_1")),
         deduplicated: false,
-        cleaning: Cleaning { profile: "plain".to_owned(), version: 1, changed_leaves: 2 },
+        cleaning: Cleaning { profile: "plain".into(), version: 1, changed_leaves: 2 },
         metrics: Metrics { latency_ms: 12, upstream_ms: 9, ..Metrics::default() },
         provenance: Provenance {
-            upstream: "demo".to_owned(),
-            tool: "payments_issue_refund".to_owned(),
-            protocol: "function".to_owned(),
+            upstream: "demo".into(),
+            tool: "payments_issue_refund".into(),
+            protocol: "function".into(),
             content_annotations: Vec::new(),
         },
     }
