@@ -89,7 +89,14 @@ fn request(
         ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
     })?;
     let written = written.and_then(arguments);
-    Ok(Incoming::Request(Box::new(Request { id, method, ask, meta, rest: params.into_map(), written })))
+    Ok(Incoming::Request(Box::new(Request {
+        id,
+        method,
+        ask,
+        meta,
+        rest: params.into_map(),
+        written,
+    })))
 }
 
 fn arguments(params: &str) -> Option<String> {

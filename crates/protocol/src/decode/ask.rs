@@ -103,11 +103,7 @@ pub struct Interest {
 }
 
 /// Takes what decides the way out of the parameters; the rest stays.
-pub(super) fn take(
-    method: &str,
-    modern: bool,
-    params: &mut Fields,
-) -> Result<Ask, &'static str> {
+pub(super) fn take(method: &str, modern: bool, params: &mut Fields) -> Result<Ask, &'static str> {
     Ok(match method {
         removed if modern && REMOVED.contains(&removed) => Ask::Removed,
         "initialize" => Ask::Initialize {

@@ -99,11 +99,7 @@ fn read_id(id: Value) -> Result<Id, Refusal> {
     }
 }
 
-fn read_response(
-    id: Id,
-    result: Option<Value>,
-    error: Option<Value>,
-) -> Result<Message, Refusal> {
+fn read_response(id: Id, result: Option<Value>, error: Option<Value>) -> Result<Message, Refusal> {
     let outcome = match (result, error) {
         (Some(result), None) => Ok(result),
         (None, Some(error)) => match serde_json::from_value::<RpcError>(error) {

@@ -85,7 +85,10 @@ mod tests {
             Self(None)
         }
 
-        fn object<'de, A: MapAccess<'de>>(within: Bounds<'_>, entries: A) -> Result<Self, A::Error> {
+        fn object<'de, A: MapAccess<'de>>(
+            within: Bounds<'_>,
+            entries: A,
+        ) -> Result<Self, A::Error> {
             Fields::read(within, entries).map(|fields| Self(Some(fields)))
         }
     }
