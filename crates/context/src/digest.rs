@@ -2,11 +2,13 @@
 //!
 //! Neither is evidence: that is taken from structured content, never from here.
 
+use std::borrow::Cow;
+
 use model::fault::one_line;
 use model::limits::{FACTS_MAX, SUMMARY_CHARS_MAX};
 use serde_json::Value;
 
-use crate::json;
+use crate::json::{self, field};
 use crate::limits::{FACT_CHARS_MAX, SUMMARY_SOURCE_CHARS};
 use crate::redact::REDACTED;
 use crate::sanitise::Cleaner;
@@ -32,10 +34,18 @@ pub(crate) fn digest(
 ) -> Digest {
     let (start, more) = summary(content, structured);
     let clean = cleaner.text(&start);
-    let mut chars = clean.chars();
-    let summary = chars.by_ref().take(SUMMARY_CHARS_MAX).collect();
-    let lossy = more || chars.next().is_some();
-    Digest { summary, lossy, facts: facts(content, structured, cleaner) }
+    let (summary, cut) = match first(&clean, SUMMARY_CHARS_MAX) {
+        Some(summary) => (summary.to_owned(), true),
+        None => (clean.into_owned(), false),
+    };
+    Digest { summary, lossy: more || cut, facts: facts(content, structured, cleaner) }
+}
+
+/// So many characters of the text; nothing where that is all of it.
+fn first(text: &str, chars: usize) -> Option<&str> {
+    // No character is shorter than a byte.
+    let cut = (text.len() > chars).then(|| text.char_indices().nth(chars)).flatten()?;
+    text.get(..cut.0)
 }
 
 /// The texts a reader would see, in order: text parts and texts of embedded resources.
@@ -44,24 +54,35 @@ pub(crate) fn texts(content: &[Value]) -> impl Iterator<Item = &str> {
 }
 
 fn part_text(part: &Value) -> Option<&str> {
-    match part.get("type")?.as_str()? {
-        "text" => part.get("text")?.as_str(),
-        "resource" => part.get("resource")?.get("text")?.as_str().filter(|text| !text.is_empty()),
+    match field(part, "type")?.as_str()? {
+        "text" => field(part, "text")?.as_str(),
+        "resource" => {
+            let text = field(field(part, "resource")?, "text")?.as_str();
+            text.filter(|text| !text.is_empty())
+        }
         _ => None,
     }
 }
 
 /// The start of what there is to say, and whether there is more.
-fn summary(content: &[Value], structured: Option<&Value>) -> (String, bool) {
-    let mut chars = joined(content);
-    let text: String = chars.by_ref().take(SUMMARY_SOURCE_CHARS).collect();
+fn summary<'v>(content: &'v [Value], structured: Option<&Value>) -> (Cow<'v, str>, bool) {
+    let mut texts = texts(content);
+    // Most answers are one text, of which nothing need be copied.
+    let (text, more): (Cow<'_, str>, _) = if let (Some(only), None) = (texts.next(), texts.next()) {
+        let start = first(only, SUMMARY_SOURCE_CHARS);
+        (start.unwrap_or(only).into(), start.is_some())
+    } else {
+        let mut chars = joined(content);
+        let start: String = chars.by_ref().take(SUMMARY_SOURCE_CHARS).collect();
+        (start.into(), chars.next().is_some())
+    };
     match structured {
-        _ if !text.is_empty() => (text, chars.next().is_some()),
+        _ if !text.is_empty() => (text, more),
         Some(value) if !value.is_null() => {
             let (start, whole) = json::start(value, 4 * SUMMARY_SOURCE_CHARS);
-            (start, !whole)
+            (start.into(), !whole)
         }
-        _ => (NO_CONTENT.to_owned(), false),
+        _ => (NO_CONTENT.into(), false),
     }
 }
 

@@ -4,6 +4,18 @@ use std::io;
 
 use serde_json::Value;
 
+/// An object of no more fields is walked sooner than the name of one is hashed.
+const FEW_FIELDS: usize = 8;
+
+/// The field of an object, as `get` finds it.
+pub(crate) fn field<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
+    let fields = value.as_object()?;
+    if fields.len() > FEW_FIELDS {
+        return fields.get(name);
+    }
+    fields.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
 /// The length of the compact JSON in characters, counted no further than just above `max`.
 pub(crate) fn chars(value: &Value, max: usize) -> usize {
     let mut counter = Counter { chars: 0, max };
@@ -105,6 +117,18 @@ fn full() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_is_found_among_few_and_among_many() {
+        for count in [0, 1, FEW_FIELDS, FEW_FIELDS + 1, 40] {
+            let object: Value = (0..count).map(|n| (n.to_string(), n)).collect();
+            for name in 0..count + 2 {
+                let name = name.to_string();
+                assert_eq!(field(&object, &name), object.get(&name), "{count} {name}");
+            }
+        }
+        assert_eq!(field(&Value::Null, "a"), None);
+    }
     use serde_json::json;
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::blob::{Blob, decode_base64};
 use crate::digest::{NO_CONTENT, digest, texts};
+use crate::json::field;
 use crate::redact::Redactor;
 use crate::sanitise::Cleaner;
 
@@ -57,9 +58,9 @@ pub fn normalise(result: &Value, tool: &str) -> Normalised {
 pub(crate) fn survey(content: &[Value]) -> (Vec<Finding>, Vec<Value>) {
     let mut findings = Vec::new();
     for (index, part) in content.iter().enumerate() {
-        let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
-        let text = |place: &Value, name: &str| place.get(name).and_then(Value::as_str).is_some();
-        let resource = part.get("resource").unwrap_or(&Value::Null);
+        let kind = field(part, "type").and_then(Value::as_str).unwrap_or_default();
+        let text = |place: &Value, name: &str| field(place, name).and_then(Value::as_str).is_some();
+        let resource = field(part, "resource").unwrap_or(&Value::Null);
         let sound = match kind {
             "text" => text(part, "text"),
             "image" | "audio" => text(part, "data"),
@@ -70,7 +71,7 @@ pub(crate) fn survey(content: &[Value]) -> (Vec<Finding>, Vec<Value>) {
         if !sound {
             findings.push(oddity(index, kind));
         }
-        let data = [part.get("data"), resource.get("blob")].into_iter().flatten().next();
+        let data = [field(part, "data"), field(resource, "blob")].into_iter().flatten().next();
         let base64 = data.and_then(Value::as_str).filter(|_| sound && kind != "text");
         if base64.is_some_and(|data| decode_base64(data).is_none()) {
             findings.push(bad_base64(index));
@@ -112,7 +113,7 @@ fn full_text(content: &[Value], structured: Option<&Value>) -> String {
 
 fn annotations(content: &[Value]) -> Vec<Value> {
     let annotated = |(index, part): (usize, &Value)| {
-        let fields = part.get("annotations")?.as_object()?;
+        let fields = field(part, "annotations")?.as_object()?;
         let mut entry = serde_json::Map::new();
         entry.insert("part_index".to_owned(), index.into());
         entry.extend(fields.iter().map(|(key, value)| (key.clone(), value.clone())));

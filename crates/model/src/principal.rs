@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::canonical::{self, Field};
 use crate::grade::ApprovalMode;
 use crate::ids::SessionId;
 use crate::origin::Origin;
@@ -49,7 +50,7 @@ impl Principal {
         match &self.tenant_id {
             // Quoted, so that no name within one tenant reads like a name within another.
             Some(tenant) => format!("{tenant:?}/{self}"),
-            None => self.to_string(),
+            None => [self.kind.as_str(), ":", &self.id].concat(),
         }
     }
 }
@@ -132,6 +133,28 @@ impl Caller {
         }
     }
 
+    /// The canonical JSON of [`Caller::chain`], which is part of the hash of every decision.
+    pub fn write_chain(&self, out: &mut Vec<u8>) {
+        let agent = self.client.as_deref().map(|client| (PrincipalKind::Agent, client, None));
+        let chain = self.acts_for.as_deref().into_iter().chain([&self.principal]);
+        let chain = chain.map(|who| (who.kind, who.id.as_str(), who.tenant_id.as_deref()));
+        out.push(b'[');
+        for (index, (kind, id, tenant)) in chain.chain(agent).enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            let kind = ("kind", Field::Text(kind.as_str()));
+            match tenant {
+                None => canonical::write_fields(&[("id", Field::Text(id)), kind], out),
+                Some(tenant) => canonical::write_fields(
+                    &[("id", Field::Text(id)), kind, ("tenant_id", Field::Text(tenant))],
+                    out,
+                ),
+            }
+        }
+        out.push(b']');
+    }
+
     /// Who acts for whom, outermost first: whoever has it done, the principal, the agent software.
     pub fn chain(&self) -> Vec<Principal> {
         let agent = self.client.as_ref().map(Principal::agent);
@@ -147,5 +170,27 @@ impl Caller {
     /// Nothing graver than `mode` from now on; a ceiling can be lowered, never raised.
     pub fn lower_ceiling(&mut self, mode: ApprovalMode) {
         self.ceiling = Some(self.ceiling.map_or(mode, |held| held.min(mode)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_chain_is_written_as_the_value_it_makes() {
+        let tenant = Principal { tenant_id: Some("t\"1".to_owned()), ..Principal::user("ann") };
+        for principal in [Principal::user("é\n"), tenant] {
+            for acts_for in [None, Some(Box::new(Principal::user("boss")))] {
+                for client in [None, Some("agent 1".to_owned())] {
+                    let acts_for = acts_for.clone();
+                    let caller = Caller { acts_for, client, ..Caller::new(principal.clone()) };
+                    let mut out = Vec::new();
+                    caller.write_chain(&mut out);
+                    assert_eq!(out, canonical::bytes(&json!(caller.chain())));
+                }
+            }
+        }
     }
 }

@@ -66,9 +66,9 @@ pub fn decide(rules: &Rules, facts: &Facts<'_>) -> Verdict {
         at: facts.at,
     };
     let way = match (action, gate) {
-        (DecisionAction::Allow, _) => Way::Go(permit(facts, &decision)),
+        (DecisionAction::Allow, _) => Way::Go(Permit::make(facts)),
         (DecisionAction::RequireApproval, Some(gate)) => {
-            Way::Ask(Question::make(permit(facts, &decision), facts, rules, gate))
+            Way::Ask(Question::make(Permit::make(facts), facts, rules, gate))
         }
         _ => Way::No(refusal(&decision, facts)),
     };
@@ -197,10 +197,6 @@ fn joined(mut owed: Vec<String>, needed: &[&str]) -> Vec<String> {
         owed.dedup();
     }
     owed
-}
-
-fn permit(facts: &Facts<'_>, decision: &Decision) -> Permit {
-    Permit::make(facts, decision)
 }
 
 fn refusal(decision: &Decision, facts: &Facts<'_>) -> Fault {

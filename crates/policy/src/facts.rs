@@ -72,25 +72,27 @@ impl Facts<'_> {
 
     /// SHA-256 over everything the policy sees, so that a decision can be compared later.
     pub(crate) fn hash(&self) -> String {
-        let principals: Vec<Value> = self.caller.chain().iter().map(|who| json!(who)).collect();
+        let mut principals = Vec::with_capacity(128);
+        self.caller.write_chain(&mut principals);
         let key = &self.item.key;
         let tool = [
-            ("upstream", Field::Text(key.upstream.as_str())),
-            ("name", Field::Text(&key.name)),
             ("kind", Field::Text(key.kind.as_str())),
+            ("name", Field::Text(&key.name)),
+            ("upstream", Field::Text(key.upstream.as_str())),
         ];
         let capability = self.capability.map(|capability| capability.capability_id.as_str());
         let more = self.circumstances();
+        // In the order they are hashed in, which spares sorting them for every call.
         let fields = [
-            ("principals", Field::List(&principals)),
-            ("method", Field::Text(self.method.as_str())),
-            ("tool", Field::Fields(&tool)),
-            ("definition", Field::Text(&self.item.full_hash)),
+            ("args", Field::Value(self.args)),
             ("capability", capability.map_or(Field::Null, Field::Text)),
             ("class", Field::Text(self.class().as_str())),
-            ("mode", Field::Text(self.mode().as_str())),
+            ("definition", Field::Text(&self.item.full_hash)),
             ("effect", Field::Text(self.effect().as_str())),
-            ("args", Field::Value(self.args)),
+            ("method", Field::Text(self.method.as_str())),
+            ("mode", Field::Text(self.mode().as_str())),
+            ("principals", Field::Written(&principals)),
+            ("tool", Field::Fields(&tool)),
         ];
         // Most calls have neither, and records from before know of neither.
         let circumstances = (!more.is_null()).then_some(("circumstances", Field::Value(&more)));

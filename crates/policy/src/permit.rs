@@ -1,8 +1,6 @@
 //! The first of the two doors: no permit, no upstream.
 
-use model::{
-    ApprovalId, CallId, CapabilityId, Decision, Effect, ItemKey, Method, UpstreamName, canonical,
-};
+use model::{ApprovalId, CallId, CapabilityId, Effect, ItemKey, Method, UpstreamName, canonical};
 use serde_json::{Map, Value};
 
 use crate::facts::Facts;
@@ -40,12 +38,11 @@ pub struct Permit {
     written: Option<String>,
     params: Map<String, Value>,
     effect: Effect,
-    decision: Decision,
     approval_id: Option<ApprovalId>,
 }
 
 impl Permit {
-    pub(crate) fn make(facts: &Facts<'_>, decision: &Decision) -> Self {
+    pub(crate) fn make(facts: &Facts<'_>) -> Self {
         Self {
             call_id: facts.call_id.clone(),
             method: facts.method.clone(),
@@ -55,7 +52,6 @@ impl Permit {
             written: facts.written.map(str::to_owned),
             params: facts.params.clone(),
             effect: facts.effect(),
-            decision: decision.clone(),
             approval_id: None,
         }
     }
@@ -111,10 +107,6 @@ impl Permit {
 
     pub fn effect(&self) -> Effect {
         self.effect
-    }
-
-    pub fn decision(&self) -> &Decision {
-        &self.decision
     }
 
     /// The human answer that released this call, if one was needed. It must be redeemed once.

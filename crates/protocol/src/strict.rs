@@ -44,18 +44,27 @@ pub(crate) fn read<T: Made>(bytes: &[u8]) -> Result<Read<T>, JsonError> {
         )));
     }
     let (nodes, fractions) = (Cell::new(0), Cell::new(false));
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Bounds { depth: 0, nodes: &nodes, fractions: &fractions }
-        .seed()
-        .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value))
-        .map_err(|error| JsonError(error.to_string()))?;
+    let bounds = Bounds { depth: 0, nodes: &nodes, fractions: &fractions };
+    let value = match std::str::from_utf8(bytes) {
+        // Looked at as a whole, so that not every string of it is looked at by itself.
+        Ok(text) => whole(serde_json::Deserializer::from_str(text), bounds),
+        Err(_) => whole(serde_json::Deserializer::from_slice(bytes), bounds),
+    };
+    let value = value.map_err(|error| JsonError(error.to_string()))?;
     // Whole numbers that fit are short and always spelled one way.
     if fractions.get() && numbers::any_longer(bytes, limits::JSON_NUMBER_CHARS_MAX) {
         let max = limits::JSON_NUMBER_CHARS_MAX;
         return Err(JsonError(format!("a number of more than {max} characters")));
     }
     Ok(Read { value, odd_numbers: fractions.get() && numbers::any_odd(bytes) })
+}
+
+fn whole<'de, T: Made>(
+    mut text: serde_json::Deserializer<impl serde_json::de::Read<'de>>,
+    bounds: Bounds<'_>,
+) -> serde_json::Result<T> {
+    let value = bounds.seed().deserialize(&mut text)?;
+    text.end().map(|()| value)
 }
 
 /// What a text of JSON is read into. Whatever it is, the text is held to the same bounds.
@@ -258,6 +267,28 @@ mod tests {
             // What we accept, everybody else reads the same way.
             if let Ok(value) = strict {
                 prop_assert_eq!(value, lax.unwrap());
+            }
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(
+            text in r#"([\[\]{},: ]|"[a-c\\é漢u0]{0,3}"|-?[0-9]{1,3}(\.[0-9]{1,2})?|true|null){0,12}"#,
+            at in any::<proptest::sample::Index>(),
+            byte in any::<u8>(),
+        ) {
+            // One wrong byte in the middle of it, too, which may be no text then.
+            let mut torn = text.clone().into_bytes();
+            torn.insert(at.index(torn.len() + 1), byte);
+            for bytes in [text.as_bytes(), &torn] {
+                let strict = parse(bytes);
+                if let Ok(value) = &strict {
+                    prop_assert_eq!(value, &serde_json::from_slice::<Value>(bytes).unwrap());
+                }
+                // The words of a refusal do not depend on how the text was looked at.
+                let (nodes, fractions) = (Cell::new(0), Cell::new(false));
+                let bounds = Bounds { depth: 0, nodes: &nodes, fractions: &fractions };
+                let piecewise = whole::<Value>(serde_json::Deserializer::from_slice(bytes), bounds);
+                prop_assert_eq!(strict.map_err(|e| e.0), piecewise.map_err(|e| e.to_string()));
             }
         }
 
