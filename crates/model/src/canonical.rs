@@ -243,13 +243,12 @@ pub fn hash_parts(parts: &[&[u8]]) -> String {
 
 /// Two hexadecimal digits for each byte.
 pub fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from(if nibble < 10 { b'0' } else { b'a' - 10 } + nibble);
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 15));
-    }
-    text
+    let digit = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'a' - 10 };
+    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    let mut text = Vec::with_capacity(2 * bytes.len());
+    text.extend(digits);
+    // INVARIANT: digits are ASCII.
+    String::from_utf8(text).unwrap_or_default()
 }
 
 #[cfg(test)]
