@@ -5,12 +5,15 @@
 
 use std::sync::{Arc, LazyLock};
 
+use futures_util::TryStreamExt as _;
 use model::canonical;
-use sqlx::AssertSqlSafe;
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Encode, Executor as _, SqliteConnection, Type};
 
 use crate::database::Connection;
 use crate::entry::{Columns, Draft};
 use crate::limits;
+use crate::text::Text;
 
 const COLUMNS: usize = 12;
 
@@ -48,26 +51,57 @@ pub(crate) async fn append(
     mut head: Link,
     drafts: &[&Draft],
 ) -> Result<Link, sqlx::Error> {
+    for rows in drafts.chunks(limits::ROWS_MAX) {
+        if let Some(insert) = bound::<sqlx::Any>(places, &mut head, rows) {
+            insert.execute(&mut *connection).await?;
+        }
+    }
+    Ok(head)
+}
+
+/// Adds the drafts after `head` by one statement, which is a transaction by itself.
+pub(crate) async fn append_alone(
+    connection: &mut SqliteConnection,
+    mut head: Link,
+    drafts: &[&Draft],
+) -> Result<Link, sqlx::Error> {
+    if let Some(insert) = bound::<sqlx::Sqlite>(Places::Bare, &mut head, drafts) {
+        // SQLite speaks up once it has committed; that it tidies up then need not be waited for.
+        let committed = connection.fetch_many(insert).try_next().await?;
+        committed.ok_or(sqlx::Error::WorkerCrashed)?;
+    }
+    Ok(head)
+}
+
+/// The statement for these rows, with their values; `head` is then the last of them.
+fn bound<DB: sqlx::Database>(
+    places: Places,
+    head: &mut Link,
+    rows: &[&Draft],
+) -> Option<Query<'static, DB, DB::Arguments>>
+where
+    Text: Encode<'static, DB> + Type<DB>,
+    i64: Encode<'static, DB> + Type<DB>,
+{
     let texts = match places {
         Places::Bare => &BARE,
         Places::Numbered => &NUMBERED,
     };
-    for rows in drafts.chunks(limits::ROWS_MAX) {
-        // INVARIANT: there is a text for every size of a chunk.
-        let Some(text) = texts.get(rows.len()).map(Arc::clone) else { continue };
-        let mut insert = sqlx::query(AssertSqlSafe(text));
-        for Draft { columns, body } in rows {
-            let next = head.next(body);
-            let Columns { record_id, call_id, phase, at, tool, status, principal, run_id } =
-                columns;
-            insert = insert.bind(next.seq).bind(record_id).bind(call_id).bind(phase).bind(at);
-            insert = insert.bind(tool).bind(status).bind(principal).bind(run_id).bind(body);
-            insert = insert.bind(head.hash).bind(next.hash.clone());
-            head = next;
-        }
-        insert.execute(&mut *connection).await?;
+    let text = texts.get(rows.len()).filter(|_| !rows.is_empty())?;
+    let mut insert = sqlx::query(AssertSqlSafe(Arc::clone(text)));
+    let mut last = Text::from(head.hash.as_str());
+    for draft in rows {
+        let Draft { columns, body } = draft;
+        let Columns { record_id, call_id, phase, at, tool, status, principal, run_id } =
+            columns.clone();
+        *head = head.next(body.as_str());
+        let hash = Text::from(head.hash.as_str());
+        insert = insert.bind(head.seq).bind(record_id).bind(call_id).bind(phase).bind(at);
+        insert = insert.bind(tool).bind(status).bind(principal).bind(run_id);
+        insert = insert.bind(body.clone()).bind(last).bind(hash.clone());
+        last = hash;
     }
-    Ok(head)
+    Some(insert)
 }
 
 /// Whether the insertion failed because the chain has gone on without us.
@@ -80,9 +114,9 @@ pub(crate) async fn has(connection: &mut Connection, draft: &Draft) -> Result<bo
     let found: Option<i64> = sqlx::query_scalar(
         "SELECT seq FROM entries WHERE record_id = $1 AND phase = $2 AND body = $3",
     )
-    .bind(&draft.columns.record_id)
-    .bind(&draft.columns.phase)
-    .bind(&draft.body)
+    .bind(draft.columns.record_id.as_str())
+    .bind(draft.columns.phase.as_str())
+    .bind(draft.body.as_str())
     .fetch_optional(connection)
     .await?;
     Ok(found.is_some())

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use model::{Code, Fault, Secret};
 use sqlx::any::AnyPoolOptions;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AnyPool, Connection as _};
+use sqlx::{AnyPool, Connection as _, SqliteConnection};
 
 use crate::chain::Places;
 use crate::store::OpenError;
@@ -58,6 +58,14 @@ impl Database {
         match self {
             Self::Sqlite { path, .. } => sqlite::connect(path).await,
             Self::Postgres { url, .. } => postgres::connect(url).await,
+        }
+    }
+
+    /// A second connection for what is only added to the chain, where one is quicker.
+    pub(crate) async fn appender(&self) -> Result<Option<SqliteConnection>, sqlx::Error> {
+        match self {
+            Self::Sqlite { path, .. } => sqlite::appender(path).await.map(Some),
+            Self::Postgres { .. } => Ok(None),
         }
     }
 
@@ -149,7 +157,7 @@ pub(crate) fn broken(error: sqlx::Error) -> Fault {
     Fault::new(Code::StoreUnavailable, UNAVAILABLE).logging(format!("database: {error}"))
 }
 
-pub(crate) async fn close(connection: Connection) {
+pub(crate) async fn close(connection: impl sqlx::Connection) {
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the database did not close cleanly");
     }

@@ -3,7 +3,8 @@
 use model::{Fault, Record, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::word;
+use crate::limits;
+use crate::text::Text;
 
 const ENTRY_VERSION: &str = "toolgate.entry.v1";
 
@@ -12,6 +13,15 @@ const ENTRY_VERSION: &str = "toolgate.entry.v1";
 pub(crate) enum Phase {
     Open,
     Close,
+}
+
+impl Phase {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Close => "close",
+        }
+    }
 }
 
 /// The body of an entry.
@@ -25,32 +35,29 @@ pub(crate) struct Entry {
 
 /// What can be searched for.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub(crate) struct Columns {
-    pub(crate) record_id: String,
-    pub(crate) call_id: String,
-    pub(crate) phase: String,
+pub(crate) struct Columns<T> {
+    pub(crate) record_id: T,
+    pub(crate) call_id: T,
+    pub(crate) phase: T,
     pub(crate) at: i64,
-    pub(crate) tool: String,
-    pub(crate) status: String,
-    pub(crate) principal: String,
-    pub(crate) run_id: String,
+    pub(crate) tool: T,
+    pub(crate) status: T,
+    pub(crate) principal: T,
+    pub(crate) run_id: T,
 }
 
 /// An entry that waits for its place in the chain.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    pub(crate) columns: Columns,
-    pub(crate) body: String,
+    pub(crate) columns: Columns<Text>,
+    pub(crate) body: Text,
 }
 
 impl Draft {
     /// Written by whoever closes or opens the record, so that the one writer need not.
     pub(crate) fn new(phase: Phase, at: Timestamp, record: &Record) -> Result<Self, Fault> {
-        let columns = columns(phase, at, record);
-        let body = Body { version: ENTRY_VERSION, phase, at, record };
-        let body = serde_json::to_string(&body)
-            .map_err(|error| Fault::internal(format!("entry: {error}")))?;
-        Ok(Self { columns, body })
+        let body = Body { version: ENTRY_VERSION, phase, at, record }.text()?;
+        Ok(Self { columns: columns(phase, at, record), body })
     }
 }
 
@@ -63,8 +70,18 @@ struct Body<'a> {
     record: &'a Record,
 }
 
+impl Body<'_> {
+    fn text(&self) -> Result<Text, Fault> {
+        let broken = |error: &dyn std::fmt::Display| Fault::internal(format!("entry: {error}"));
+        let mut bytes = Vec::with_capacity(limits::BODY_BYTES);
+        serde_json::to_writer(&mut bytes, self).map_err(|error| broken(&error))?;
+        let text = str::from_utf8(&bytes).map_err(|error| broken(&error))?;
+        Ok(text.into())
+    }
+}
+
 impl Entry {
-    pub(crate) fn columns(&self) -> Columns {
+    pub(crate) fn columns(&self) -> Columns<String> {
         columns(self.phase, self.at, &self.record)
     }
 
@@ -73,17 +90,17 @@ impl Entry {
     }
 }
 
-fn columns(phase: Phase, at: Timestamp, record: &Record) -> Columns {
+fn columns<T: for<'t> From<&'t str>>(phase: Phase, at: Timestamp, record: &Record) -> Columns<T> {
     let call = &record.call;
     Columns {
-        record_id: record.record_id.to_string(),
-        call_id: call.call_id.to_string(),
-        phase: word::write(&phase),
+        record_id: record.record_id.as_str().into(),
+        call_id: call.call_id.as_str().into(),
+        phase: phase.as_str().into(),
         at: at.as_millis(),
-        tool: tool(record),
-        status: record.status.as_str().to_owned(),
-        principal: principal(record),
-        run_id: call.run_id.to_string(),
+        tool: tool(record).as_str().into(),
+        status: record.status.as_str().into(),
+        principal: principal(record).as_str().into(),
+        run_id: call.run_id.as_str().into(),
     }
 }
 

@@ -32,6 +32,7 @@ mod store;
 pub mod tasks;
 #[doc(hidden)]
 pub mod testing;
+mod text;
 mod uses;
 pub mod verify;
 mod word;

@@ -8,14 +8,18 @@ pub(crate) const QUEUE_MAX: usize = 1_024;
 pub(crate) const BATCH_MAX: usize = 256;
 /// Writes that are waited for before a batch is written.
 pub(crate) const GATHER_MAX: usize = 32;
-/// How long they are waited for, while others write too.
+/// How long they are waited for while nobody comes.
 pub(crate) const GATHER_WAIT: Duration = Duration::from_millis(1);
+/// How often that long, while some do come.
+pub(crate) const GATHER_WAITS_MAX: u32 = 3;
 /// Connections that read at the same time.
 pub(crate) const READERS_MAX: u32 = 4;
 /// A call that was opened longer ago is no longer running.
 pub(crate) const CALL_MS_MAX: i64 = 2 * 3_600_000;
 /// Closings kept in memory while the database is gone.
 pub(crate) const LATE_MAX: usize = 4_096;
+/// Room for the body of an entry while it is written; most need no more.
+pub(crate) const BODY_BYTES: usize = 4 * 1024;
 /// What an entry takes beside its body: columns, hashes, indexes.
 pub(crate) const ROW_BYTES: u64 = 700;
 /// How long a gate counts as alive after its last word.

@@ -188,7 +188,7 @@ impl Walk {
 struct Row {
     seq: i64,
     #[sqlx(flatten)]
-    columns: Columns,
+    columns: Columns<String>,
     body: String,
     prev_hash: String,
     hash: String,

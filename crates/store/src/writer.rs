@@ -13,8 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Clock, Fault, Timestamp};
+use sqlx::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::chain::Link;
 use crate::database::{self, Connection, Database};
@@ -86,8 +88,14 @@ impl Writer {
         let (queue, items) = mpsc::channel(limits::QUEUE_MAX);
         let commits = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&commits);
-        let desk =
-            Desk { connection: Some(connection), database, head: None, clock, commits: counted };
+        let desk = Desk {
+            connection: Some(connection),
+            appender: None,
+            database,
+            head: None,
+            clock,
+            commits: counted,
+        };
         let task = tokio::spawn(desk.work(items));
         Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)), commits }
     }
@@ -123,18 +131,20 @@ impl Writer {
 }
 
 /// Whoever was answered with the last batch often comes back soon, and the first of them must not
-/// take a commit for itself: as many as then are waited for a moment. A lone caller never waits.
+/// take a commit for itself: as many as are `expected` are waited for a moment, and as long as they
+/// keep coming a few moments. A lone caller never waits.
 async fn gather(
     batch: &mut Vec<Box<dyn Item>>,
     items: &mut mpsc::Receiver<Box<dyn Item>>,
-    former: usize,
+    expected: usize,
 ) {
-    let wanted = former.min(limits::GATHER_MAX);
+    let wanted = expected.min(limits::GATHER_MAX);
     if batch.len() >= wanted {
         return;
     }
     let patience = tokio::time::sleep(limits::GATHER_WAIT);
     let mut patience = std::pin::pin!(patience);
+    let (mut before, mut waits) = (batch.len(), 1);
     while batch.len() < wanted {
         let room = wanted - batch.len();
         // Neither arm loses anything: what was received is in the batch.
@@ -145,7 +155,13 @@ async fn gather(
                     return;
                 }
             }
-            () = &mut patience => return,
+            () = &mut patience => {
+                if batch.len() == before || waits == limits::GATHER_WAITS_MAX {
+                    return;
+                }
+                (before, waits) = (batch.len(), waits + 1);
+                patience.as_mut().reset(Instant::now() + limits::GATHER_WAIT);
+            }
         }
     }
 }
@@ -154,6 +170,8 @@ async fn gather(
 struct Desk {
     /// Absent after a failure, until the next write.
     connection: Option<Connection>,
+    /// Only adds to the chain; opened when there is nothing else to write.
+    appender: Option<SqliteConnection>,
     database: Database,
     /// The end of the chain as we left it; another process may have gone on from there.
     head: Option<Link>,
@@ -165,28 +183,39 @@ impl Desk {
     /// Ends when nobody is left who could send.
     async fn work(mut self, mut items: mpsc::Receiver<Box<dyn Item>>) {
         let mut batch = Vec::with_capacity(limits::BATCH_MAX);
-        let mut former = 0;
+        let mut expected = 0;
         let mut fold = Fold::default();
         while items.recv_many(&mut batch, limits::BATCH_MAX).await > 0 {
-            gather(&mut batch, &mut items, former).await;
-            former = batch.len();
+            gather(&mut batch, &mut items, expected).await;
+            expected = batch.len();
             let added = Fold::weigh(&batch);
-            self.settle(&mut batch).await;
+            let tried = self.commit_fresh(&mut batch).await;
+            // Those who came meanwhile will come back, too; those who are not answered yet cannot
+            // be among them.
+            expected += items.len();
+            self.answer(tried, &mut batch).await;
             if self.database.is_embedded() {
                 fold.go_on(added, &self.database, self.connection.as_mut()).await;
             }
         }
         fold.finish().await;
+        if let Some(appender) = self.appender.take() {
+            database::close(appender).await;
+        }
         if let Some(connection) = self.connection.take() {
             self.database.retire(connection).await;
         }
     }
 
-    async fn settle(&mut self, batch: &mut Vec<Box<dyn Item>>) {
-        let mut tried = self.commit(batch).await;
-        if matches!(tried, Err(Failure::Stale)) {
-            tried = self.commit(batch).await;
+    /// Once more where another process came first.
+    async fn commit_fresh(&mut self, batch: &mut [Box<dyn Item>]) -> Result<(), Failure> {
+        match self.commit(batch).await {
+            Err(Failure::Stale) => self.commit(batch).await,
+            tried => tried,
         }
+    }
+
+    async fn answer(&mut self, tried: Result<(), Failure>, batch: &mut Vec<Box<dyn Item>>) {
         match tried {
             Ok(()) => batch.drain(..).for_each(Item::acknowledge),
             Err(Failure::Unreachable(cause)) => batch.drain(..).for_each(|item| item.fail(&cause)),

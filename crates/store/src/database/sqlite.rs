@@ -6,7 +6,8 @@ use std::str::FromStr as _;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use sqlx::any::AnyConnectOptions;
 use sqlx::migrate::Migrator;
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
 use super::{Connection, Migrated, is_ours, migrate};
 use crate::limits;
@@ -41,20 +42,34 @@ pub(super) async fn open(path: &Path) -> Result<Connection, OpenError> {
 
 pub(super) async fn connect(path: &Path) -> Result<Connection, sqlx::Error> {
     let mut connection = options(path)?.connect().await?;
-    let busy_ms = limits::BUSY_WAIT.as_millis();
-    let (page, log_pages, journal) = (limits::PAGE_BYTES, limits::LOG_PAGES, limits::JOURNAL_BYTES);
-    let settings = format!(
-        "PRAGMA page_size = {page}; PRAGMA busy_timeout = {busy_ms}; PRAGMA synchronous = FULL; \
-         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; \
-         PRAGMA wal_autocheckpoint = {log_pages}; PRAGMA journal_size_limit = {journal}"
-    );
-    sqlx::raw_sql(sqlx::AssertSqlSafe(settings)).execute(&mut connection).await?;
+    sqlx::raw_sql(sqlx::AssertSqlSafe(settings())).execute(&mut connection).await?;
     Ok(connection)
 }
 
+/// A connection that speaks to SQLite without the go-between.
+pub(super) async fn appender(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
+    let mut connection = SqliteConnectOptions::from_str(&address(path))?.connect().await?;
+    sqlx::raw_sql(sqlx::AssertSqlSafe(settings())).execute(&mut connection).await?;
+    Ok(connection)
+}
+
+fn settings() -> String {
+    let busy_ms = limits::BUSY_WAIT.as_millis();
+    let (page, log_pages, journal) = (limits::PAGE_BYTES, limits::LOG_PAGES, limits::JOURNAL_BYTES);
+    format!(
+        "PRAGMA page_size = {page}; PRAGMA busy_timeout = {busy_ms}; PRAGMA synchronous = FULL; \
+         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; \
+         PRAGMA wal_autocheckpoint = {log_pages}; PRAGMA journal_size_limit = {journal}"
+    )
+}
+
 pub(super) fn options(path: &Path) -> Result<AnyConnectOptions, sqlx::Error> {
+    AnyConnectOptions::from_str(&address(path))
+}
+
+fn address(path: &Path) -> String {
     let path = percent_encode(path.as_os_str().as_encoded_bytes(), &IN_PATHS);
-    AnyConnectOptions::from_str(&format!("sqlite://{path}?mode=rw"))
+    format!("sqlite://{path}?mode=rw")
 }
 
 pub(super) fn explain(path: &Path, error: &sqlx::Error) -> OpenError {

@@ -90,7 +90,19 @@ impl Desk {
         }
         let drafts: Vec<&Draft> = items.iter().filter_map(|item| item.draft()).collect();
         failpoint::write("batch.written")?;
-        let head = chain::append(connection, self.database.places(), head, &drafts).await?;
+        let appender = match self.appender.take() {
+            None => self.database.appender().await?,
+            ready => ready,
+        };
+        let head = match appender {
+            None => chain::append(connection, self.database.places(), head, &drafts).await?,
+            Some(mut appender) => {
+                // After a failure it is gone, and the next batch opens another.
+                let head = chain::append_alone(&mut appender, head, &drafts).await?;
+                self.appender = Some(appender);
+                head
+            }
+        };
         failpoint::write("batch.committed")?;
         Ok(head)
     }

@@ -24,7 +24,7 @@ impl Fold {
     /// About what a batch adds to the log.
     pub(super) fn weigh(batch: &[Box<dyn Item>]) -> u64 {
         let drafts = batch.iter().filter_map(|item| item.draft());
-        let entries = drafts.map(|draft| limits::ROW_BYTES + draft.body.len() as u64);
+        let entries = drafts.map(|draft| limits::ROW_BYTES + draft.body.as_str().len() as u64);
         entries.sum::<u64>() + COMMIT_BYTES
     }
 

@@ -1,5 +1,7 @@
 //! What the writer promises when items or the database fail.
 
+use std::time::Duration;
+
 use model::Code;
 
 use super::*;
@@ -57,6 +59,35 @@ async fn those_who_wait_share_a_commit() {
     }
     waiting.join_all().await.into_iter().for_each(|written| written.unwrap());
     assert_eq!((notes(&store).await.len(), store.commits() - before), (32, 1));
+}
+
+/// What is in the batch if one item is there and another comes after each of these waits.
+async fn gathered(expected: usize, waits: &[Duration]) -> usize {
+    let item = || -> Box<dyn Item> { Box::new(Waiting::new(Raw(""), oneshot::channel().0)) };
+    let (queue, mut items) = mpsc::channel(limits::QUEUE_MAX);
+    let mut batch = vec![item()];
+    let coming = async {
+        for wait in waits {
+            tokio::time::sleep(*wait).await;
+            queue.send(item()).await.unwrap();
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        biased;
+        () = coming => 0,
+        () = gather(&mut batch, &mut items, expected) => batch.len(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_are_expected_are_waited_for_as_long_as_some_come() {
+    let (soon, late) = (limits::GATHER_WAIT, limits::GATHER_WAIT * 5);
+    assert_eq!(gathered(1, &[soon]).await, 1, "a lone caller never waits");
+    assert_eq!(gathered(2, &[late]).await, 1);
+    assert_eq!(gathered(3, &[soon; 5]).await, 3, "no more than are expected");
+    let many = gathered(limits::GATHER_MAX, &[soon; limits::GATHER_MAX]).await;
+    assert!(many > 2 && many < limits::GATHER_MAX, "not for ever: {many}");
 }
 
 #[tokio::test]
@@ -137,4 +168,8 @@ async fn connections_are_set_up_to_lose_nothing() {
     check("PRAGMA synchronous", "2").await;
     check("PRAGMA foreign_keys", "1").await;
     check("PRAGMA busy_timeout", "5000").await;
+    let mut appender = database.appender().await.unwrap().unwrap();
+    let synchronous: i64 =
+        sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut appender).await.unwrap();
+    assert_eq!(synchronous, 2);
 }
