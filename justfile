@@ -33,6 +33,10 @@ fix:
 bench TARGET *ARGS:
     cargo run --profile dist --package bench -- {{TARGET}} {{ARGS}}
 
+# The binary as it is handed out: optimised, and trained on calls
+dist:
+    bench/dist
+
 # Start the gate
 run *ARGS:
     cargo run --release -- up {{ARGS}}

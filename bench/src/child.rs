@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{self, ChildStdout, Command};
 
@@ -13,6 +14,8 @@ use crate::Outcome;
 
 /// How long a server may take until it listens.
 const START_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a server may take to end when it is asked to.
+const STOP_PATIENCE: Duration = Duration::from_secs(20);
 /// Lines of a failed server's log that are shown.
 const LOG_LINES_SHOWN: usize = 20;
 
@@ -43,8 +46,13 @@ pub(crate) async fn start(mut command: Command, name: &str, folder: &Path) -> Ou
 }
 
 impl Child {
-    /// Kills it and waits until it is gone.
+    /// Asks it to end, so that it can keep what it counted, and waits until it is gone.
     pub(crate) async fn stop(mut self) -> Outcome<()> {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        let asked = pid.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok());
+        if asked && tokio::time::timeout(STOP_PATIENCE, self.process.wait()).await.is_ok() {
+            return Ok(());
+        }
         Ok(self.process.kill().await?)
     }
 }

@@ -14,13 +14,9 @@ use crate::fleet::Kind;
 /// The most the configuration lets anybody ask for; every call comes from one caller on one tool.
 const CALLS_PER_MINUTE_MAX: u32 = 1_000_000;
 
-/// Builds `toolgate` as it is handed out, if anything changed, and returns where cargo put it.
+/// Builds `toolgate` as it is handed out, if anything changed, and returns where it is.
 async fn build() -> Outcome<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--profile", "dist", "-p", "toolgate", "--bin", "toolgate"])
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+    let output = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/dist"))
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .kill_on_drop(true)
@@ -29,8 +25,9 @@ async fn build() -> Outcome<PathBuf> {
     if !output.status.success() {
         return Err("`toolgate` does not build".into());
     }
-    let binary = executable_in(&String::from_utf8_lossy(&output.stdout));
-    binary.ok_or_else(|| "cargo built `toolgate` but does not say where".into())
+    let said = String::from_utf8_lossy(&output.stdout);
+    let binary = said.lines().last().map(PathBuf::from);
+    binary.ok_or_else(|| "`bench/dist` does not say where it put `toolgate`".into())
 }
 
 /// The binary that was named, or one built now.
@@ -106,32 +103,9 @@ fn read_manifest() -> Value {
     })
 }
 
-/// The executable among the messages of a build, one JSON text per line.
-fn executable_in(messages: &str) -> Option<PathBuf> {
-    let messages = messages.lines().rev().filter_map(|line| serde_json::from_str(line).ok());
-    let mut paths = messages.filter_map(|message: Value| {
-        let is_ours = message.pointer("/target/name").and_then(Value::as_str) == Some("toolgate");
-        message.get("executable").and_then(Value::as_str).filter(|_| is_ours).map(PathBuf::from)
-    });
-    paths.next()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_executable_is_found_among_other_messages() {
-        let messages = r#"
-            {"reason":"compiler-artifact","target":{"name":"toolgate"},"executable":null}
-            {"reason":"compiler-artifact","target":{"name":"other"},"executable":"/target/other"}
-            {"reason":"compiler-artifact","target":{"name":"toolgate"},"executable":"/target/toolgate"}
-            {"reason":"build-finished","success":true}
-        "#;
-        assert_eq!(executable_in(messages), Some("/target/toolgate".into()));
-        assert_eq!(executable_in("not json"), None);
-        assert_eq!(executable_in(""), None);
-    }
 
     #[test]
     fn only_the_read_names_a_manifest() {
