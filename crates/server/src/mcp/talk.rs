@@ -89,7 +89,6 @@ impl Mcp {
         let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
         let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
-        #[expect(clippy::large_futures, reason = "it is in the box around it")]
         let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
         UnderWay { making, heard, cancel, bound_to }
     }

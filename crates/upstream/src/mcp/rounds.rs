@@ -33,7 +33,7 @@ pub(super) async fn settle(wire: &impl Wire, mut asking: Asking<'_>) -> Result<R
         asking.params.to_mut().insert("inputResponses".to_owned(), responses.into());
         match reply.value.get("requestState") {
             Some(state) => {
-                drop(asking.params.to_mut().insert("requestState".to_owned(), state.clone()))
+                drop(asking.params.to_mut().insert("requestState".to_owned(), state.clone()));
             }
             None => drop(asking.params.to_mut().shift_remove("requestState")),
         }
