@@ -12,10 +12,6 @@ pub(crate) const GATHER_MAX: usize = 32;
 pub(crate) const GATHER_WAIT: Duration = Duration::from_millis(1);
 /// How often that long, while some do come.
 pub(crate) const GATHER_WAITS_MAX: u32 = 3;
-/// A commit that takes so long is worth a wait by the clock, which is no shorter than a millisecond.
-pub(crate) const COMMIT_SLOW: Duration = Duration::from_millis(2);
-/// How often all others have their turn without anybody coming, before a quick commit begins.
-pub(crate) const GATHER_TURNS_MAX: u32 = 4;
 /// Connections that read at the same time.
 pub(crate) const READERS_MAX: u32 = 4;
 /// A call that was opened longer ago is no longer running.

@@ -11,7 +11,6 @@ mod item;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use model::{Clock, Fault, Timestamp};
 use sqlx::SqliteConnection;
@@ -132,59 +131,17 @@ impl Writer {
 }
 
 /// Whoever was answered with the last batch often comes back soon, and the first of them must not
-/// take a commit for itself: as many as are expected are waited for. A lone caller never waits.
-///
-/// Where a commit takes long, a wait by the clock costs less than another commit. Where it is quick,
-/// whoever is not here when all others have had their turn is left for the next one, and the
-/// processors are not kept idle.
+/// take a commit for itself: as many as are `expected` are waited for a moment, and as long as they
+/// keep coming a few moments. A lone caller never waits.
 async fn gather(
     batch: &mut Vec<Box<dyn Item>>,
     items: &mut mpsc::Receiver<Box<dyn Item>>,
-    Expected { count, commit }: Expected,
+    expected: usize,
 ) {
-    let wanted = count.min(limits::GATHER_MAX);
+    let wanted = expected.min(limits::GATHER_MAX);
     if batch.len() >= wanted {
         return;
     }
-    if commit >= limits::COMMIT_SLOW {
-        gather_by_clock(batch, items, wanted).await;
-    } else {
-        gather_by_turns(batch, items, wanted).await;
-    }
-}
-
-/// How many there will be, by what happened last, and how long their commit will take.
-#[derive(Clone, Copy, Default)]
-struct Expected {
-    count: usize,
-    commit: Duration,
-}
-
-/// As long as somebody comes while the others have their turns.
-async fn gather_by_turns(
-    batch: &mut Vec<Box<dyn Item>>,
-    items: &mut mpsc::Receiver<Box<dyn Item>>,
-    wanted: usize,
-) {
-    let mut turns = 0;
-    while batch.len() < wanted && turns < limits::GATHER_TURNS_MAX {
-        tokio::task::yield_now().await;
-        turns += 1;
-        while batch.len() < wanted
-            && let Ok(item) = items.try_recv()
-        {
-            batch.push(item);
-            turns = 0;
-        }
-    }
-}
-
-/// For a moment, and as long as they keep coming a few moments.
-async fn gather_by_clock(
-    batch: &mut Vec<Box<dyn Item>>,
-    items: &mut mpsc::Receiver<Box<dyn Item>>,
-    wanted: usize,
-) {
     let patience = tokio::time::sleep(limits::GATHER_WAIT);
     let mut patience = std::pin::pin!(patience);
     let (mut before, mut waits) = (batch.len(), 1);
@@ -226,16 +183,16 @@ impl Desk {
     /// Ends when nobody is left who could send.
     async fn work(mut self, mut items: mpsc::Receiver<Box<dyn Item>>) {
         let mut batch = Vec::with_capacity(limits::BATCH_MAX);
-        let mut expected = Expected::default();
+        let mut expected = 0;
         let mut fold = Fold::default();
         while items.recv_many(&mut batch, limits::BATCH_MAX).await > 0 {
             gather(&mut batch, &mut items, expected).await;
+            expected = batch.len();
             let added = Fold::weigh(&batch);
-            let began = Instant::now();
             let tried = self.commit_fresh(&mut batch).await;
             // Those who came meanwhile will come back, too; those who are not answered yet cannot
             // be among them.
-            expected = Expected { count: batch.len() + items.len(), commit: began.elapsed() };
+            expected += items.len();
             self.answer(tried, &mut batch).await;
             if self.database.is_embedded() {
                 fold.go_on(added, &self.database, self.connection.as_mut()).await;

@@ -1,5 +1,7 @@
 //! What the writer promises when items or the database fail.
 
+use std::time::Duration;
+
 use model::Code;
 
 use super::*;
@@ -60,8 +62,7 @@ async fn those_who_wait_share_a_commit() {
 }
 
 /// What is in the batch if one item is there and another comes after each of these waits.
-async fn gathered(count: usize, waits: &[Duration]) -> usize {
-    let expected = Expected { count, commit: limits::COMMIT_SLOW };
+async fn gathered(expected: usize, waits: &[Duration]) -> usize {
     let item = || -> Box<dyn Item> { Box::new(Waiting::new(Raw(""), oneshot::channel().0)) };
     let (queue, mut items) = mpsc::channel(limits::QUEUE_MAX);
     let mut batch = vec![item()];
@@ -88,32 +89,6 @@ async fn those_who_are_expected_are_waited_for_as_long_as_some_come() {
     assert_eq!(gathered(3, &[soon; 5]).await, 3, "no more than are expected");
     let many = gathered(limits::GATHER_MAX, &[soon; limits::GATHER_MAX]).await;
     assert!(many > 2 && many < limits::GATHER_MAX, "not for ever: {many}");
-}
-
-/// Where a commit is quick, the clock is not asked.
-#[tokio::test(start_paused = true)]
-async fn a_quick_commit_takes_whoever_comes_while_the_others_have_their_turns() {
-    let check = async |count: usize, turns: u32, gathered: usize| {
-        let item = || -> Box<dyn Item> { Box::new(Waiting::new(Raw(""), oneshot::channel().0)) };
-        let (queue, mut items) = mpsc::channel(limits::QUEUE_MAX);
-        let coming = tokio::spawn(async move {
-            for _ in 0..3 {
-                for _ in 0..turns {
-                    tokio::task::yield_now().await;
-                }
-                queue.send(item()).await.unwrap();
-            }
-            std::future::pending::<()>().await;
-        });
-        let (mut batch, began) = (vec![item()], Instant::now());
-        gather(&mut batch, &mut items, Expected { count, commit: Duration::ZERO }).await;
-        coming.abort();
-        assert_eq!((batch.len(), began.elapsed()), (gathered, Duration::ZERO), "{count} {turns}");
-    };
-    check(1, 0, 1).await;
-    check(3, 0, 3).await;
-    check(32, limits::GATHER_TURNS_MAX - 1, 4).await;
-    check(32, limits::GATHER_TURNS_MAX * 3, 1).await;
 }
 
 #[tokio::test]
