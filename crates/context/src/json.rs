@@ -117,6 +117,7 @@ fn full() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_field_is_found_among_few_and_among_many() {
@@ -129,7 +130,6 @@ mod tests {
         }
         assert_eq!(field(&Value::Null, "a"), None);
     }
-    use serde_json::json;
 
     #[test]
     fn the_count_is_that_of_the_compact_text_and_stops_above_the_bound() {
