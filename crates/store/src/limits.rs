@@ -41,11 +41,11 @@ pub(crate) const ROWS_MAX: usize = 64;
 /// How long to wait for a connection to a database server.
 pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(5);
 /// A page of a new SQLite database: room for several entries, so that fewer pages are written.
-pub(crate) const PAGE_BYTES: u64 = 8 * 1024;
+pub(crate) const PAGE_BYTES: u64 = 16 * 1024;
 /// What may gather in SQLite's log before it is folded into the database beside the writing.
 pub(crate) const LOG_BYTES: u64 = 16 * 1024 * 1024;
 /// Pages in the log before SQLite folds it by itself, should nobody have.
-pub(crate) const LOG_PAGES: u32 = 8_000;
+pub(crate) const LOG_PAGES: u32 = 4_000;
 /// What of the log's file is kept once it was folded in.
 pub(crate) const JOURNAL_BYTES: u32 = 32 * 1024 * 1024;
 /// How long a bucket may take to answer one request.
