@@ -131,7 +131,9 @@ impl Object<'_> {
     }
 }
 
-/// Whether JSON has it as it is. No letter ends the look, so that many are looked at in one go.
+/// Whether JSON has it as it is. No letter ends the look and one byte holds what was found, so that
+/// the compiler looks at 32 letters in one go.
 fn is_plain(text: &str) -> bool {
-    text.bytes().filter(|byte| matches!(byte, 0..b' ' | b'"' | b'\\')).count() == 0
+    let special = |byte| u8::from(matches!(byte, 0..b' ' | b'"' | b'\\'));
+    text.bytes().fold(0, |found, byte| found | special(byte)) == 0
 }
