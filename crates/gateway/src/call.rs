@@ -63,7 +63,6 @@ use model::{
 use policy::Way;
 use serde_json::{Map, Value};
 use store::Claim;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::approve::Known;
@@ -71,6 +70,7 @@ use crate::call::inspect::Inspected;
 use crate::call::record::{Ended, Entry};
 use crate::gateway::Gateway;
 use crate::news::News;
+use crate::queue::Sender;
 use crate::rounds::{self, SoFar};
 use crate::tasks;
 
@@ -147,7 +147,7 @@ pub enum Via {
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     pub cancel: CancellationToken,
-    pub news: Option<mpsc::Sender<News>>,
+    pub news: Option<Sender<News>>,
     /// Progress is wanted, not only what cannot be left unsaid.
     pub progress: bool,
 }

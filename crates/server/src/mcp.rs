@@ -11,6 +11,7 @@ mod talk;
 use std::sync::Arc;
 
 use auth::Doorkeeper;
+use gateway::queue::Sender;
 use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
 use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
@@ -18,7 +19,6 @@ use protocol::decode::{Meta, Reference};
 use protocol::encode::{self, About, ServerInfo};
 use protocol::{Ask, Id, Request, Revision};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::parked::Parked;
@@ -39,7 +39,7 @@ pub struct Mcp {
 }
 
 /// Where news of a call goes before its answer.
-pub(crate) type Frames = mpsc::Sender<Vec<u8>>;
+pub(crate) type Frames = Sender<Vec<u8>>;
 
 /// How one request can be called off, and where its news goes.
 #[derive(Clone, Debug)]

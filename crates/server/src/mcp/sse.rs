@@ -10,11 +10,11 @@ use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use gateway::Change;
+use gateway::queue::{Receiver, queue};
 use http::{HeaderMap, StatusCode};
 use model::{Client, SessionId};
 use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, sse};
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::is_batch;
@@ -47,7 +47,7 @@ pub(super) fn open(shared: &Shared, headers: &HeaderMap) -> Response {
         Ok(place) => place,
         Err(fault) => return refuse(&fault),
     };
-    let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
+    let (frames, news) = queue(limits::FRAMES_QUEUED);
     let id = SessionId::random();
     let visit = Visit::new(caller, Revision::V2024_11_05);
     if !shared.mailboxes.add(&id, Mailbox { visit, frames }) {
@@ -214,7 +214,7 @@ struct Open {
     first: Option<Vec<u8>>,
     changes: broadcast::Receiver<Change>,
     mcp: Arc<Mcp>,
-    news: mpsc::Receiver<Vec<u8>>,
+    news: Receiver<Vec<u8>>,
     stop: CancellationToken,
     closing: Closing,
     _place: StreamPlace,

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use gateway::queue::queue;
 use gateway::{CallRequest, Cleared, Done, News, Question, Via, Watch, bound_to};
 use model::{Fault, Method, SessionId};
 use protocol::{Id, encode, jsonrpc};
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Mcp, Outlet, not_here};
@@ -48,7 +48,7 @@ impl Mcp {
                 biased;
                 Some(news) = call.heard.recv() => {
                     desk.pass_on(news);
-                    while let Ok(news) = call.heard.try_recv() {
+                    while let Some(news) = call.heard.try_recv() {
                         desk.pass_on(news);
                     }
                     if !desk.questions.is_empty() {
@@ -60,7 +60,7 @@ impl Mcp {
                 done = &mut call.making => break done,
             }
         };
-        while let Ok(news) = call.heard.try_recv() {
+        while let Some(news) = call.heard.try_recv() {
             desk.pass_on(news);
         }
         visit.memory.forget(&desk.asked);
@@ -86,7 +86,7 @@ impl Mcp {
         let cancel = if rounds { CancellationToken::new() } else { outlet.cancel.clone() };
         let bound_to =
             if rounds && can_be_asked(visit) { bound_to(&request) } else { String::new() };
-        let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
+        let (news, heard) = queue(limits::NEWS_QUEUED);
         let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
         let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum_core::body::Body;
 use axum_core::extract::Request;
 use axum_core::response::{IntoResponse, Response};
+use gateway::queue::{Receiver, queue};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use model::{Caller, Client, Fault};
 use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::carry::{self, Carried};
@@ -178,7 +178,7 @@ async fn answer(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response 
         answered = &mut answer => {
             let Some(answered) = answered else { return broken_off() };
             // What was said in the same breath as the answer is heard before it.
-            if let Ok(first) = news.try_recv() {
+            if let Some(first) = news.try_recv() {
                 let answer = carry::at_once(answered);
                 return stream(Stream { first, news, answer, cancel_on_close });
             }
@@ -192,7 +192,7 @@ async fn answer(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response 
 
 /// A request under way: what it says on the way, what it comes to, and how to call it off.
 struct Started {
-    news: mpsc::Receiver<Vec<u8>>,
+    news: Receiver<Vec<u8>>,
     answer: Carried,
     cancel: CancellationToken,
 }
@@ -207,7 +207,7 @@ fn start(shared: &Shared, visit: Visit, request: Box<Asked>) -> Result<Started, 
     let place =
         long.then(|| shared.mcp.streams.take(&visit.caller)).transpose().map_err(refused)?;
     let cancel = underway.cancel.clone();
-    let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
+    let (frames, news) = queue(limits::FRAMES_QUEUED);
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     let answer = shared.calls.track_future(async move {
         let _place = place;
@@ -225,7 +225,7 @@ async fn batch(
 ) -> Response {
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     // There is no stream beside an array: what is said before the answers is heard by nobody.
-    let (frames, _) = mpsc::channel(1);
+    let (frames, _) = queue(1);
     let answering = async move { mcp.batch(&visit, messages, &stop, &frames).await };
     // A client that goes away leaves its calls to their end and their records.
     match tokio::spawn(shared.calls.track_future(answering)).await {
