@@ -42,12 +42,12 @@ pub struct Mcp {
 pub(crate) type Frames = Sender<Vec<u8>>;
 
 /// How one request can be called off, and where its news goes.
-#[derive(Clone, Debug)]
-pub(crate) struct Outlet {
-    pub(crate) cancel: CancellationToken,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlet<'a> {
+    pub(crate) cancel: &'a CancellationToken,
     /// The gate takes nothing new; long answers end.
-    pub(crate) stop: CancellationToken,
-    pub(crate) frames: Frames,
+    pub(crate) stop: &'a CancellationToken,
+    pub(crate) frames: &'a Frames,
 }
 
 impl Mcp {
@@ -56,7 +56,7 @@ impl Mcp {
         &self,
         visit: &Visit,
         request: Box<Request>,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> Said {
         let Request { id, method, ask, meta, rest, written } = *request;
         if !is_offered(&ask, visit.revision) {
@@ -151,7 +151,7 @@ impl Mcp {
         visit: &Visit,
         mut asked: Box<CallRequest>,
         token: Option<Value>,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> Said {
         let caller = &visit.caller;
         let said = |cleared: &Cleared| {

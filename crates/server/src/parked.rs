@@ -23,9 +23,17 @@ pub(crate) type Making = Pin<Box<dyn Future<Output = Result<Done, Fault>> + Send
 pub(crate) struct UnderWay {
     pub(crate) making: Making,
     pub(crate) heard: Receiver<News>,
-    pub(crate) cancel: CancellationToken,
+    /// How to call it off, where it can outlive the request it came with.
+    pub(crate) cancel: Option<CancellationToken>,
     /// Who asked what, in a hash.
     pub(crate) bound_to: String,
+}
+
+impl UnderWay {
+    /// Whether it goes on by itself when the request it came with is called off.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| !cancel.is_cancelled())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -162,7 +170,7 @@ mod tests {
         UnderWay {
             making: Box::pin(std::future::pending()),
             heard,
-            cancel: CancellationToken::new(),
+            cancel: Some(CancellationToken::new()),
             bound_to: bound_to.to_owned(),
         }
     }

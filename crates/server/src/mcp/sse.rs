@@ -149,13 +149,14 @@ async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Box<Asked>
             return deliver(&frames, said.bytes).await;
         }
     };
-    let mcp = Arc::clone(&shared.mcp);
-    let outlet = Outlet { cancel: underway.cancel.clone(), stop: shared.stop.clone(), frames };
+    let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     shared.calls.spawn(async move {
+        let cancel = underway.cancel.clone();
+        let outlet = Outlet { cancel: &cancel, stop: &stop, frames: &frames };
         let said = mcp.answer(&visit, request, &outlet).await;
         drop(underway);
-        if !outlet.cancel.is_cancelled() {
-            deliver(&outlet.frames, said.bytes).await;
+        if !cancel.is_cancelled() {
+            deliver(&frames, said.bytes).await;
         }
     });
 }

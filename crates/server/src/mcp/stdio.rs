@@ -140,16 +140,14 @@ impl Pipe {
             }
         };
         let mcp = Arc::clone(&self.mcp);
-        let outlet = Outlet {
-            cancel: underway.cancel.clone(),
-            stop: self.stop.clone(),
-            frames: self.frames.clone(),
-        };
+        let (stop, frames) = (self.stop.clone(), self.frames.clone());
         let work = async move {
+            let cancel = underway.cancel.clone();
+            let outlet = Outlet { cancel: &cancel, stop: &stop, frames: &frames };
             let said = mcp.answer(&visit, request, &outlet).await;
             drop(underway);
             // A client that cancelled must not get an answer any more.
-            if !outlet.cancel.is_cancelled() && outlet.frames.send(said.bytes).await.is_err() {
+            if !cancel.is_cancelled() && frames.send(said.bytes).await.is_err() {
                 tracing::debug!("an answer found no client");
             }
         };

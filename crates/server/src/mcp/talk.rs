@@ -23,7 +23,7 @@ impl Mcp {
         visit: &Visit,
         mut request: Box<CallRequest>,
         token: Option<Value>,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> Said {
         let via = request.via;
         // What one of our own tools fetches is answered as a tool answers.
@@ -56,7 +56,9 @@ impl Mcp {
                         return Box::pin(self.park(id, visit, call, questions)).await;
                     }
                 }
-                () = outlet.cancel.cancelled(), if !call.cancel.is_cancelled() => call.cancel.cancel(),
+                () = outlet.cancel.cancelled(), if call.goes_on() => {
+                    call.cancel.iter().for_each(CancellationToken::cancel);
+                }
                 done = &mut call.making => break done,
             }
         };
@@ -79,18 +81,19 @@ impl Mcp {
         visit: &Visit,
         request: Box<CallRequest>,
         progress: bool,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> UnderWay {
         let rounds = visit.client.rounds;
         // Only a call that can be put aside outlives the request it came with.
-        let cancel = if rounds { CancellationToken::new() } else { outlet.cancel.clone() };
+        let own = rounds.then(CancellationToken::new);
+        let cancel = own.as_ref().unwrap_or(outlet.cancel).clone();
         let bound_to =
             if rounds && can_be_asked(visit) { bound_to(&request) } else { String::new() };
         let (news, heard) = queue(limits::NEWS_QUEUED);
-        let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
+        let watch = Watch { cancel, news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
         let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
-        UnderWay { making, heard, cancel, bound_to }
+        UnderWay { making, heard, cancel: own, bound_to }
     }
 
     /// The call that waited here for this request; or a new one that goes on with an upstream that
@@ -101,7 +104,7 @@ impl Mcp {
         mut request: Box<CallRequest>,
         mut resumed: Resumed,
         progress: bool,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> Result<UnderWay, Fault> {
         let bound_to = bound_to(&request);
         if let Some(call) = self.parked.resume(&mut resumed, &visit.caller, &bound_to) {
@@ -147,7 +150,7 @@ fn can_be_asked(visit: &Visit) -> bool {
 struct Desk<'a> {
     visit: &'a Visit,
     token: Option<Value>,
-    outlet: &'a Outlet,
+    outlet: &'a Outlet<'a>,
     asked: Vec<Id>,
     /// For a client that must ask again to answer them.
     questions: Vec<Question>,
