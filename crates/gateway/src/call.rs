@@ -111,6 +111,11 @@ pub struct CallRequest {
 
 impl CallRequest {
     pub fn new(caller: Caller, name: impl Into<String>, args: Value) -> Self {
+        Self::of(Arc::default(), caller, name, args)
+    }
+
+    /// The same, of a client that has described itself.
+    pub fn of(client: Arc<Client>, caller: Caller, name: impl Into<String>, args: Value) -> Self {
         Self {
             caller,
             method: Method::CallTool,
@@ -119,7 +124,7 @@ impl CallRequest {
             written: None,
             params: Map::new(),
             meta: Map::new(),
-            client: Arc::default(),
+            client,
             via: Via::Name,
             run_id: None,
             trace: None,

@@ -158,9 +158,9 @@ impl Mcp {
             let method = Method::CallTool;
             encode::answer(id, visit.revision, &self.server, cleared.get(), &method).into()
         };
-        let args = std::mem::take(&mut asked.args);
+        let (name, args) = (std::mem::take(&mut asked.name), std::mem::take(&mut asked.args));
         let run = asked.run_id.as_deref();
-        let (via, name, args, up_to) = match Verb::read(self.gateway.reading(), &asked.name, args) {
+        let (via, name, args, up_to) = match Verb::read(self.gateway.reading(), name, args) {
             Ok(Verb::Call { name, args }) if !args.is_object() => {
                 let fault = Fault::new(Code::ArgsInvalid, "`arguments` must be an object").at(name);
                 return reply::error(id, visit.revision, &fault);
@@ -275,12 +275,11 @@ fn call_request(
         intent: meta.intent,
         method,
         meta: meta.rest,
-        client: client_of(visit),
         run_id: meta.run_id,
         trace: meta.traceparent.as_deref().and_then(Trace::read),
         idempotency_key: meta.idempotency_key,
         evidence: meta.evidence,
-        ..CallRequest::new(caller, name, args)
+        ..CallRequest::of(client_of(visit), caller, name, args)
     };
     (Box::new(request), meta.progress_token)
 }
