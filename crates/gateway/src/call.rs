@@ -234,8 +234,9 @@ impl Gateway {
         verify::verify(self, request, &tool, &way, entry).await?;
         let asking = Asking { request, tool: &tool, watch };
         let permit = approve::approve(self, &asking, way, entry).await?;
-        let admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
-        let answer = dispatch::dispatch(self, request, admitted, watch, entry).await;
+        let mut admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
+        let answer = dispatch::dispatch(self, request, &mut admitted, watch, entry).await;
+        drop(admitted);
         let answer = answer.map_err(|fault| about(fault, &tool))?;
         inspect::inspect(self, request, &tool, answer, entry).await
     }

@@ -25,11 +25,11 @@ const META_KEY: &str = "toolgate/idempotency_key";
 pub(super) async fn dispatch(
     gateway: &Gateway,
     request: &CallRequest,
-    mut admitted: Admitted,
+    admitted: &mut Admitted,
     watch: &Watch,
     entry: &mut Entry,
 ) -> Result<Answer, Fault> {
-    if let Some(answer) = admitted.stored {
+    if let Some(answer) = admitted.stored.take() {
         entry.stage("stored");
         entry.deduplicated = true;
         return Ok(answer);
