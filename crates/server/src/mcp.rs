@@ -15,7 +15,7 @@ use gateway::queue::Sender;
 use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
 use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
-use protocol::decode::{Meta, Reference};
+use protocol::decode::Reference;
 use protocol::encode::{self, About, ServerInfo};
 use protocol::{Ask, Id, Request, Revision};
 use serde_json::{Value, json};
@@ -55,46 +55,49 @@ impl Mcp {
     pub(crate) async fn answer(
         &self,
         visit: &Visit,
-        request: Box<Request>,
+        mut request: Box<Request>,
         outlet: &Outlet<'_>,
     ) -> Said {
-        let Request { id, method, ask, meta, rest, written } = *request;
-        if !is_offered(&ask, visit.revision) {
-            return reply::unknown_method(&id, &method);
+        if !is_offered(&request.ask, visit.revision) {
+            return reply::unknown_method(&request.id, &request.method);
         }
-        match ask {
-            Ask::Initialize { .. } => self.welcome(&id, visit),
+        // The rest of the request stays in its place: what is under way is moved when it begins.
+        match std::mem::replace(&mut request.ask, Ask::Other) {
+            Ask::Initialize { .. } => self.welcome(&request.id, visit),
             Ask::Discover => encode::discovered(
-                &id,
+                &request.id,
                 &self.server(&visit.caller),
                 &self.gateway.capabilities(true),
             )
             .into(),
-            Ask::Ping => encode::done(&id, visit.revision, &self.server).into(),
-            Ask::List { what: Listed::Tasks, .. } => Box::pin(self.tasks(&id, visit)).await,
-            Ask::List { what, cursor } => self.list(&id, visit, what, cursor.as_deref()),
+            Ask::Ping => encode::done(&request.id, visit.revision, &self.server).into(),
+            Ask::List { what: Listed::Tasks, .. } => Box::pin(self.tasks(&request.id, visit)).await,
+            Ask::List { what, cursor } => self.list(&request.id, visit, what, cursor.as_deref()),
             Ask::SetLevel(level) => {
                 visit.memory.set_level(level);
                 Box::pin(self.gateway.set_log_level(&visit.caller, level)).await;
-                encode::done(&id, visit.revision, &self.server).into()
+                encode::done(&request.id, visit.revision, &self.server).into()
             }
-            Ask::Subscribe { uri, wanted } => Box::pin(self.follow(&id, visit, &uri, wanted)).await,
-            Ask::Listen(interest) => Box::pin(self.listen(&id, visit, interest, outlet)).await,
+            Ask::Subscribe { uri, wanted } => {
+                Box::pin(self.follow(&request.id, visit, &uri, wanted)).await
+            }
+            Ask::Listen(interest) => {
+                Box::pin(self.listen(&request.id, visit, interest, outlet)).await
+            }
             Ask::CallTool { name, arguments } => {
-                let (mut asked, token) =
-                    call_request(visit, meta, Method::CallTool, name, arguments);
-                asked.params = rest;
-                asked.written = written;
-                self.use_tool(&id, visit, asked, token, outlet).await
+                let method = Method::CallTool;
+                let (mut asked, token) = call_request(visit, &mut request, method, name, arguments);
+                asked.written = request.written.take();
+                self.use_tool(&request.id, visit, asked, token, outlet).await
             }
             Ask::Task { .. } if visit.revision.is_modern() && !knows_tasks(visit) => {
-                reply::missing_capability(&id, &json!({"extensions": {TASKS: {}}}))
+                reply::missing_capability(&request.id, &json!({"extensions": {TASKS: {}}}))
             }
             other => {
+                let method = std::mem::take(&mut request.method);
                 let (method, name, args) = forwarded(other, method);
-                let (mut asked, token) = call_request(visit, meta, method, name, args);
-                asked.params = rest;
-                self.call(&id, visit, asked, token, outlet).await
+                let (asked, token) = call_request(visit, &mut request, method, name, args);
+                self.call(&request.id, visit, asked, token, outlet).await
             }
         }
     }
@@ -171,7 +174,7 @@ impl Mcp {
             }
             Ok(Verb::Execute { tool_id: name, args, dry_run: true, up_to }) => {
                 let (via, up_to, written) = (Via::Argument, Some(up_to), None);
-                let asked = CallRequest { via, name, args, up_to, written, ..*asked };
+                *asked = CallRequest { via, name, args, up_to, written, ..*asked };
                 return said(&Box::pin(self.gateway.rehearse(&asked)).await);
             }
             Ok(Verb::Browse { query, top_k }) => {
@@ -262,11 +265,12 @@ fn forwarded(ask: Ask, method: String) -> (Method, String, Value) {
 /// What is asked for, and the token by which its progress is wanted.
 fn call_request(
     visit: &Visit,
-    meta: Meta,
+    asked: &mut Request,
     method: Method,
     name: String,
     args: Value,
 ) -> (Box<CallRequest>, Option<Value>) {
+    let meta = std::mem::take(&mut asked.meta);
     let mut caller: Caller = visit.caller.clone();
     if let Some(ceiling) = meta.ceiling {
         caller.lower_ceiling(ceiling);
@@ -274,6 +278,7 @@ fn call_request(
     let request = CallRequest {
         intent: meta.intent,
         method,
+        params: std::mem::take(&mut asked.rest),
         meta: meta.rest,
         run_id: meta.run_id,
         trace: meta.traceparent.as_deref().and_then(Trace::read),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gateway::queue::queue;
+use gateway::queue::{Receiver, queue};
 use gateway::{CallRequest, Cleared, Done, News, Question, Via, Watch, bound_to};
 use model::{Fault, Method, SessionId};
 use protocol::{Id, encode, jsonrpc};
@@ -42,37 +42,36 @@ impl Mcp {
             }
         };
         let mut desk = Desk { visit, token, outlet, asked: Vec::new(), questions: Vec::new() };
-        let done = loop {
+        while desk.questions.is_empty() {
             // No arm loses anything: `recv` is cancel safe and the call is only borrowed.
             tokio::select! {
                 biased;
                 Some(news) = call.heard.recv() => {
                     desk.pass_on(news);
-                    while let Some(news) = call.heard.try_recv() {
-                        desk.pass_on(news);
-                    }
-                    if !desk.questions.is_empty() {
-                        let questions = std::mem::take(&mut desk.questions);
-                        return Box::pin(self.park(id, visit, call, questions)).await;
-                    }
+                    desk.pass_on_all(&mut call.heard);
                 }
                 () = outlet.cancel.cancelled(), if call.goes_on() => {
                     call.cancel.iter().for_each(CancellationToken::cancel);
                 }
-                done = &mut call.making => break done,
+                done = &mut call.making => {
+                    desk.pass_on_all(&mut call.heard);
+                    visit.memory.forget(&desk.asked);
+                    let form = Form { method: &method, via, unknown_tool: self.unknown_tool };
+                    // Nothing is waited for from here on, or every call would take room for its end.
+                    return self.conclude(id, visit, &done, form);
+                }
             }
-        };
-        while let Some(news) = call.heard.try_recv() {
-            desk.pass_on(news);
         }
-        visit.memory.forget(&desk.asked);
+        Box::pin(self.park(id, visit, call, desk.questions)).await
+    }
+
+    fn conclude(&self, id: &Id, visit: &Visit, done: &Result<Done, Fault>, form: Form<'_>) -> Said {
         match done {
             Ok(done) => {
-                note_visits(visit, &done);
-                let form = Form { method: &method, via, unknown_tool: self.unknown_tool };
-                reply::call(id, visit.revision, &self.server, &done, form)
+                note_visits(visit, done);
+                reply::call(id, visit.revision, &self.server, done, form)
             }
-            Err(fault) => reply::error(id, visit.revision, &fault),
+            Err(fault) => reply::error(id, visit.revision, fault),
         }
     }
 
@@ -157,6 +156,12 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    fn pass_on_all(&mut self, heard: &mut Receiver<News>) {
+        while let Some(news) = heard.try_recv() {
+            self.pass_on(news);
+        }
+    }
+
     fn pass_on(&mut self, news: News) {
         match news {
             News::Progress(fields) => self.progress(&fields),
