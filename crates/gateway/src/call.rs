@@ -63,7 +63,6 @@ use model::{
 use policy::Way;
 use serde_json::{Map, Value};
 use store::Claim;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::approve::Known;
@@ -71,6 +70,7 @@ use crate::call::inspect::Inspected;
 use crate::call::record::{Ended, Entry};
 use crate::gateway::Gateway;
 use crate::news::News;
+use crate::queue::Sender;
 use crate::rounds::{self, SoFar};
 use crate::tasks;
 
@@ -111,6 +111,11 @@ pub struct CallRequest {
 
 impl CallRequest {
     pub fn new(caller: Caller, name: impl Into<String>, args: Value) -> Self {
+        Self::of(Arc::default(), caller, name, args)
+    }
+
+    /// The same, of a client that has described itself.
+    pub fn of(client: Arc<Client>, caller: Caller, name: impl Into<String>, args: Value) -> Self {
         Self {
             caller,
             method: Method::CallTool,
@@ -119,7 +124,7 @@ impl CallRequest {
             written: None,
             params: Map::new(),
             meta: Map::new(),
-            client: Arc::default(),
+            client,
             via: Via::Name,
             run_id: None,
             trace: None,
@@ -147,7 +152,7 @@ pub enum Via {
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     pub cancel: CancellationToken,
-    pub news: Option<mpsc::Sender<News>>,
+    pub news: Option<Sender<News>>,
     /// Progress is wanted, not only what cannot be left unsaid.
     pub progress: bool,
 }
@@ -229,8 +234,9 @@ impl Gateway {
         verify::verify(self, request, &tool, &way, entry).await?;
         let asking = Asking { request, tool: &tool, watch };
         let permit = approve::approve(self, &asking, way, entry).await?;
-        let admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
-        let answer = dispatch::dispatch(self, request, admitted, watch, entry).await;
+        let mut admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
+        let answer = dispatch::dispatch(self, request, &mut admitted, watch, entry).await;
+        drop(admitted);
         let answer = answer.map_err(|fault| about(fault, &tool))?;
         inspect::inspect(self, request, &tool, answer, entry).await
     }

@@ -167,8 +167,7 @@ impl Gateway {
     /// catalogue goes on understanding clients that hold the former list.
     pub fn reading(&self) -> Menu {
         let changes = self.settings.native_up_to_tokens.is_some();
-        let mode = if changes { self.settings.mode } else { self.mode() };
-        Menu { mode, ..self.shown() }
+        self.menu_in(if changes { self.settings.mode } else { self.mode() })
     }
 
     /// Whether what is not a tool is listed and passed on. A gate that may show everything natively
@@ -178,8 +177,12 @@ impl Gateway {
     }
 
     pub(crate) fn shown(&self) -> Menu {
+        self.menu_in(self.mode())
+    }
+
+    const fn menu_in(&self, mode: Mode) -> Menu {
         let Settings { doors, also, max_cards, .. } = self.settings;
-        Menu { mode: self.mode(), doors, also, max_cards }
+        Menu { mode, doors, also, max_cards }
     }
 
     pub fn settings(&self) -> &Settings {

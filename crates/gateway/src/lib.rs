@@ -20,6 +20,7 @@ mod origins;
 pub mod pace;
 mod pins;
 mod questions;
+pub mod queue;
 pub mod refresh;
 mod remarks;
 pub mod replay;

@@ -6,11 +6,12 @@ use context::{Cleared, Redactor, pass};
 use model::fault::WireError;
 use model::{Code, Fault, LogLevel};
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use upstream::Listener;
 
 use crate::gateway::Gateway;
 use crate::questions::{self, Due, Judge, Patience};
+use crate::queue::Sender;
 
 /// One thing said in the course of a call.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub struct Question {
 /// Cleans what it hears and queues it; says so when there is no room.
 pub(crate) fn listener(
     gateway: &Gateway,
-    news: &mpsc::Sender<News>,
+    news: &Sender<News>,
     judge: Option<&Arc<Judge>>,
 ) -> Listener {
     let (redactor, news) = (gateway.settings.redactor.clone(), news.clone());
@@ -72,7 +73,7 @@ async fn in_time(
     judge: &Arc<Judge>,
     due: Due,
     mut question: upstream::Question,
-    news: &mpsc::Sender<News>,
+    news: &Sender<News>,
     redactor: &Redactor,
 ) {
     let upstream::Question { method, params, reply } = &mut question;

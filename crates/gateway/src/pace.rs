@@ -175,7 +175,10 @@ impl Pace {
         if recent.len() >= COUNTERS_MAX && !recent.contains_key(who_on_what) {
             recent.retain(|_, calls| calls.back().is_some_and(|last| now.since(*last) < MINUTE));
         }
-        let calls = recent.entry(who_on_what.to_owned()).or_default();
+        let calls = match recent.get_mut(who_on_what) {
+            Some(calls) => calls,
+            None => recent.entry(who_on_what.to_owned()).or_default(),
+        };
         while calls.front().is_some_and(|first| now.since(*first) >= MINUTE) {
             calls.pop_front();
         }

@@ -48,12 +48,14 @@ pub enum Verb {
 
 impl Verb {
     /// Reads the name against the menu. Errors are for the model: it can correct them.
-    pub fn read(shown: impl Into<Menu>, name: &str, args: Value) -> Result<Self, Fault> {
-        let shown = shown.into();
-        let Some(reading) = reading(shown, name) else {
-            return Ok(Self::Call { name: name.to_owned(), args });
-        };
-        let read = menu::fit(name, shown.max_cards, args).and_then(reading);
+    pub fn read(
+        shown: impl Into<Menu>,
+        name: impl Into<String>,
+        args: Value,
+    ) -> Result<Self, Fault> {
+        let (shown, name) = (shown.into(), name.into());
+        let Some(reading) = reading(shown, &name) else { return Ok(Self::Call { name, args }) };
+        let read = menu::fit(&name, shown.max_cards, args).and_then(reading);
         read.map_err(|fault| fault.at(name))
     }
 }

@@ -159,8 +159,9 @@ fn joined(prefix: &str, number: &str) -> Arc<str> {
     let mut text = [0_u8; 64];
     match text.get_mut(..prefix.len() + number.len()) {
         Some(text) => {
-            let bytes = prefix.bytes().chain(number.bytes());
-            text.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+            let (front, back) = text.split_at_mut(prefix.len());
+            front.copy_from_slice(prefix.as_bytes());
+            back.copy_from_slice(number.as_bytes());
             std::str::from_utf8(text).unwrap_or_default().into()
         }
         None => [prefix, number].concat().into(),

@@ -11,14 +11,14 @@ mod talk;
 use std::sync::Arc;
 
 use auth::Doorkeeper;
+use gateway::queue::Sender;
 use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
 use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
-use protocol::decode::{Meta, Reference};
+use protocol::decode::Reference;
 use protocol::encode::{self, About, ServerInfo};
 use protocol::{Ask, Id, Request, Revision};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::parked::Parked;
@@ -39,15 +39,15 @@ pub struct Mcp {
 }
 
 /// Where news of a call goes before its answer.
-pub(crate) type Frames = mpsc::Sender<Vec<u8>>;
+pub(crate) type Frames = Sender<Vec<u8>>;
 
 /// How one request can be called off, and where its news goes.
-#[derive(Clone, Debug)]
-pub(crate) struct Outlet {
-    pub(crate) cancel: CancellationToken,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlet<'a> {
+    pub(crate) cancel: &'a CancellationToken,
     /// The gate takes nothing new; long answers end.
-    pub(crate) stop: CancellationToken,
-    pub(crate) frames: Frames,
+    pub(crate) stop: &'a CancellationToken,
+    pub(crate) frames: &'a Frames,
 }
 
 impl Mcp {
@@ -55,46 +55,49 @@ impl Mcp {
     pub(crate) async fn answer(
         &self,
         visit: &Visit,
-        request: Box<Request>,
-        outlet: &Outlet,
+        mut request: Box<Request>,
+        outlet: &Outlet<'_>,
     ) -> Said {
-        let Request { id, method, ask, meta, rest, written } = *request;
-        if !is_offered(&ask, visit.revision) {
-            return reply::unknown_method(&id, &method);
+        if !is_offered(&request.ask, visit.revision) {
+            return reply::unknown_method(&request.id, &request.method);
         }
-        match ask {
-            Ask::Initialize { .. } => self.welcome(&id, visit),
+        // The rest of the request stays in its place: what is under way is moved when it begins.
+        match std::mem::replace(&mut request.ask, Ask::Other) {
+            Ask::Initialize { .. } => self.welcome(&request.id, visit),
             Ask::Discover => encode::discovered(
-                &id,
+                &request.id,
                 &self.server(&visit.caller),
                 &self.gateway.capabilities(true),
             )
             .into(),
-            Ask::Ping => encode::done(&id, visit.revision, &self.server).into(),
-            Ask::List { what: Listed::Tasks, .. } => Box::pin(self.tasks(&id, visit)).await,
-            Ask::List { what, cursor } => self.list(&id, visit, what, cursor.as_deref()),
+            Ask::Ping => encode::done(&request.id, visit.revision, &self.server).into(),
+            Ask::List { what: Listed::Tasks, .. } => Box::pin(self.tasks(&request.id, visit)).await,
+            Ask::List { what, cursor } => self.list(&request.id, visit, what, cursor.as_deref()),
             Ask::SetLevel(level) => {
                 visit.memory.set_level(level);
                 Box::pin(self.gateway.set_log_level(&visit.caller, level)).await;
-                encode::done(&id, visit.revision, &self.server).into()
+                encode::done(&request.id, visit.revision, &self.server).into()
             }
-            Ask::Subscribe { uri, wanted } => Box::pin(self.follow(&id, visit, &uri, wanted)).await,
-            Ask::Listen(interest) => Box::pin(self.listen(&id, visit, interest, outlet)).await,
+            Ask::Subscribe { uri, wanted } => {
+                Box::pin(self.follow(&request.id, visit, &uri, wanted)).await
+            }
+            Ask::Listen(interest) => {
+                Box::pin(self.listen(&request.id, visit, interest, outlet)).await
+            }
             Ask::CallTool { name, arguments } => {
-                let (mut asked, token) =
-                    call_request(visit, meta, Method::CallTool, name, arguments);
-                asked.params = rest;
-                asked.written = written;
-                self.use_tool(&id, visit, asked, token, outlet).await
+                let method = Method::CallTool;
+                let (mut asked, token) = call_request(visit, &mut request, method, name, arguments);
+                asked.written = request.written.take();
+                self.use_tool(&request.id, visit, asked, token, outlet).await
             }
             Ask::Task { .. } if visit.revision.is_modern() && !knows_tasks(visit) => {
-                reply::missing_capability(&id, &json!({"extensions": {TASKS: {}}}))
+                reply::missing_capability(&request.id, &json!({"extensions": {TASKS: {}}}))
             }
             other => {
+                let method = std::mem::take(&mut request.method);
                 let (method, name, args) = forwarded(other, method);
-                let (mut asked, token) = call_request(visit, meta, method, name, args);
-                asked.params = rest;
-                self.call(&id, visit, asked, token, outlet).await
+                let (asked, token) = call_request(visit, &mut request, method, name, args);
+                self.call(&request.id, visit, asked, token, outlet).await
             }
         }
     }
@@ -151,16 +154,16 @@ impl Mcp {
         visit: &Visit,
         mut asked: Box<CallRequest>,
         token: Option<Value>,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> Said {
         let caller = &visit.caller;
         let said = |cleared: &Cleared| {
             let method = Method::CallTool;
             encode::answer(id, visit.revision, &self.server, cleared.get(), &method).into()
         };
-        let args = std::mem::take(&mut asked.args);
+        let (name, args) = (std::mem::take(&mut asked.name), std::mem::take(&mut asked.args));
         let run = asked.run_id.as_deref();
-        let (via, name, args, up_to) = match Verb::read(self.gateway.reading(), &asked.name, args) {
+        let (via, name, args, up_to) = match Verb::read(self.gateway.reading(), name, args) {
             Ok(Verb::Call { name, args }) if !args.is_object() => {
                 let fault = Fault::new(Code::ArgsInvalid, "`arguments` must be an object").at(name);
                 return reply::error(id, visit.revision, &fault);
@@ -171,7 +174,7 @@ impl Mcp {
             }
             Ok(Verb::Execute { tool_id: name, args, dry_run: true, up_to }) => {
                 let (via, up_to, written) = (Via::Argument, Some(up_to), None);
-                let asked = CallRequest { via, name, args, up_to, written, ..*asked };
+                *asked = CallRequest { via, name, args, up_to, written, ..*asked };
                 return said(&Box::pin(self.gateway.rehearse(&asked)).await);
             }
             Ok(Verb::Browse { query, top_k }) => {
@@ -262,11 +265,12 @@ fn forwarded(ask: Ask, method: String) -> (Method, String, Value) {
 /// What is asked for, and the token by which its progress is wanted.
 fn call_request(
     visit: &Visit,
-    meta: Meta,
+    asked: &mut Request,
     method: Method,
     name: String,
     args: Value,
 ) -> (Box<CallRequest>, Option<Value>) {
+    let meta = std::mem::take(&mut asked.meta);
     let mut caller: Caller = visit.caller.clone();
     if let Some(ceiling) = meta.ceiling {
         caller.lower_ceiling(ceiling);
@@ -274,13 +278,13 @@ fn call_request(
     let request = CallRequest {
         intent: meta.intent,
         method,
+        params: std::mem::take(&mut asked.rest),
         meta: meta.rest,
-        client: client_of(visit),
         run_id: meta.run_id,
         trace: meta.traceparent.as_deref().and_then(Trace::read),
         idempotency_key: meta.idempotency_key,
         evidence: meta.evidence,
-        ..CallRequest::new(caller, name, args)
+        ..CallRequest::of(client_of(visit), caller, name, args)
     };
     (Box::new(request), meta.progress_token)
 }

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use gateway::queue::Receiver;
 use gateway::{CallRequest, Done, News, Question};
 use model::{Caller, Code, Fault};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::limits;
@@ -22,10 +22,18 @@ pub(crate) type Making = Pin<Box<dyn Future<Output = Result<Done, Fault>> + Send
 /// A call and how to follow it.
 pub(crate) struct UnderWay {
     pub(crate) making: Making,
-    pub(crate) heard: mpsc::Receiver<News>,
-    pub(crate) cancel: CancellationToken,
+    pub(crate) heard: Receiver<News>,
+    /// How to call it off, where it can outlive the request it came with.
+    pub(crate) cancel: Option<CancellationToken>,
     /// Who asked what, in a hash.
     pub(crate) bound_to: String,
+}
+
+impl UnderWay {
+    /// Whether it goes on by itself when the request it came with is called off.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| !cancel.is_cancelled())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -150,6 +158,7 @@ fn owner(caller: &Caller) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gateway::queue::queue;
     use model::Principal;
 
     fn caller(name: &str) -> Caller {
@@ -157,11 +166,11 @@ mod tests {
     }
 
     fn call(bound_to: &str) -> UnderWay {
-        let (_news, heard) = mpsc::channel(1);
+        let (_news, heard) = queue(1);
         UnderWay {
             making: Box::pin(std::future::pending()),
             heard,
-            cancel: CancellationToken::new(),
+            cancel: Some(CancellationToken::new()),
             bound_to: bound_to.to_owned(),
         }
     }

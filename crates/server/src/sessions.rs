@@ -4,6 +4,7 @@
 //! that opened it, and a foreign session id answers exactly like an unknown one.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gateway::Gateway;
@@ -92,15 +93,14 @@ impl Running {
                 "too many requests of this session are running",
             ));
         }
-        if requests.contains_key(id) {
+        let Entry::Vacant(place) = requests.entry(id.clone()) else {
             let message = format!(
                 "request id `{}` is already in use",
                 model::fault::one_line(&id.to_string(), 64)
             );
             return Err(Fault::new(Code::Protocol, message));
-        }
-        let cancel = CancellationToken::new();
-        requests.insert(id.clone(), cancel.clone());
+        };
+        let cancel = place.insert(CancellationToken::new()).clone();
         Ok(Underway { cancel, id: id.clone(), running: Arc::clone(self) })
     }
 

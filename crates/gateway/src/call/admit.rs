@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use catalog::Entry as Tool;
-use model::{Answer, Code, Fault, Record};
+use model::{Answer, Code, Fault, Record, Timestamp};
 use policy::Permit;
 use store::{Claim, Opened, Opening, failpoint};
 use tokio::sync::OwnedSemaphorePermit;
@@ -40,9 +40,10 @@ pub(super) async fn admit(
     entry.stage("identity");
     identity(request)?;
     entry.stage("limits");
-    rate(gateway, request, tool)?;
+    let now = gateway.clock.now();
+    rate(gateway, request, tool, now)?;
     let place = gateway.pace.place()?;
-    let places = rates(gateway, request, tool)?;
+    let places = rates(gateway, request, tool, now)?;
     session(gateway, request, tool).await?;
     budget(gateway, request, tool, &permit, entry).await?;
     let timeout = timeout(gateway, request, tool);
@@ -88,25 +89,31 @@ fn identity(request: &CallRequest) -> Result<(), Fault> {
     Ok(())
 }
 
-fn rate(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<(), Fault> {
+fn rate(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    now: Timestamp,
+) -> Result<(), Fault> {
     let (who_on_what, per_minute) = rate_of(gateway, request, tool);
-    gateway.pace.count(&who_on_what, per_minute, gateway.clock.now())
+    gateway.pace.count(&who_on_what, per_minute, now)
 }
 
 /// Who calls what, and how often that may be.
 fn rate_of(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> (String, u32) {
     let declared = tool.capability.as_ref().and_then(|capability| capability.limits.per_minute);
     let per_minute = declared.unwrap_or(gateway.settings.calls_per_minute);
-    let (who, key) = (&request.caller.principal, &tool.item.key);
-    let who_on_what = match &who.tenant_id {
-        None => format!("{who} {key}"),
-        Some(_) => format!("{} {key}", who.account()),
-    };
-    (who_on_what, per_minute)
+    let (who, key) = (request.caller.principal.account(), &tool.item.key);
+    ([&who, " ", key.upstream.as_str(), "/", &key.name].concat(), per_minute)
 }
 
-fn rates(gateway: &Gateway, request: &CallRequest, tool: &Tool) -> Result<Vec<Place>, Fault> {
-    let (now, mut places) = (gateway.clock.now(), Vec::new());
+fn rates(
+    gateway: &Gateway,
+    request: &CallRequest,
+    tool: &Tool,
+    now: Timestamp,
+) -> Result<Vec<Place>, Fault> {
+    let mut places = Vec::new();
     for_each_rate(gateway, request, tool, |rate, whose, what| {
         places.extend(gateway.pace.take(rate, whose, what, now)?);
         Ok(())

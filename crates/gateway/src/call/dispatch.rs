@@ -25,11 +25,11 @@ const META_KEY: &str = "toolgate/idempotency_key";
 pub(super) async fn dispatch(
     gateway: &Gateway,
     request: &CallRequest,
-    mut admitted: Admitted,
+    admitted: &mut Admitted,
     watch: &Watch,
     entry: &mut Entry,
 ) -> Result<Answer, Fault> {
-    if let Some(answer) = admitted.stored {
+    if let Some(answer) = admitted.stored.take() {
         entry.stage("stored");
         entry.deduplicated = true;
         return Ok(answer);
@@ -205,10 +205,9 @@ fn meta(
     let ours = ours
         .into_iter()
         .filter_map(|(key, value)| value.map(|value| (key.to_owned(), value.into())));
-    match permit.approval_id() {
-        None => request.meta.clone().into_iter().chain(ours).collect(),
-        Some(_) => ours.collect(),
-    }
+    let mut meta = if permit.approval_id().is_none() { request.meta.clone() } else { Map::new() };
+    meta.extend(ours);
+    meta
 }
 
 /// A write that got no answer, or none that can be read, may have happened all the same.

@@ -74,8 +74,7 @@ impl Mcp {
             Ok(underway) => underway,
             Err(fault) => return Some(reply::error(&request.id, visit.revision, &fault).bytes),
         };
-        let (cancel, stop, frames) = (underway.cancel.clone(), stop.clone(), frames.clone());
-        let outlet = Outlet { cancel, stop, frames };
+        let outlet = Outlet { cancel: &underway.cancel, stop, frames };
         let said = self.answer(visit, request, &outlet).await;
         (!outlet.cancel.is_cancelled()).then_some(said.bytes)
     }

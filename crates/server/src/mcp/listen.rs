@@ -20,7 +20,7 @@ impl Mcp {
         id: &Id,
         visit: &Visit,
         wanted: Interest,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> Said {
         let mut changes = self.gateway.changes();
         let honoured = self.honour(visit, wanted).await;

@@ -10,11 +10,11 @@ use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use gateway::Change;
+use gateway::queue::{Receiver, queue};
 use http::{HeaderMap, StatusCode};
 use model::{Client, SessionId};
 use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, sse};
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::is_batch;
@@ -47,7 +47,7 @@ pub(super) fn open(shared: &Shared, headers: &HeaderMap) -> Response {
         Ok(place) => place,
         Err(fault) => return refuse(&fault),
     };
-    let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
+    let (frames, news) = queue(limits::FRAMES_QUEUED);
     let id = SessionId::random();
     let visit = Visit::new(caller, Revision::V2024_11_05);
     if !shared.mailboxes.add(&id, Mailbox { visit, frames }) {
@@ -149,13 +149,14 @@ async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Box<Asked>
             return deliver(&frames, said.bytes).await;
         }
     };
-    let mcp = Arc::clone(&shared.mcp);
-    let outlet = Outlet { cancel: underway.cancel.clone(), stop: shared.stop.clone(), frames };
+    let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     shared.calls.spawn(async move {
+        let cancel = underway.cancel.clone();
+        let outlet = Outlet { cancel: &cancel, stop: &stop, frames: &frames };
         let said = mcp.answer(&visit, request, &outlet).await;
         drop(underway);
-        if !outlet.cancel.is_cancelled() {
-            deliver(&outlet.frames, said.bytes).await;
+        if !cancel.is_cancelled() {
+            deliver(&frames, said.bytes).await;
         }
     });
 }
@@ -214,7 +215,7 @@ struct Open {
     first: Option<Vec<u8>>,
     changes: broadcast::Receiver<Change>,
     mcp: Arc<Mcp>,
-    news: mpsc::Receiver<Vec<u8>>,
+    news: Receiver<Vec<u8>>,
     stop: CancellationToken,
     closing: Closing,
     _place: StreamPlace,

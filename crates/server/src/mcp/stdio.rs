@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use gateway::queue::{Receiver, queue};
 use model::{Client, Fault};
 use protocol::frame::{Line, Lines};
 use protocol::{Ask, Incoming, Refusal, Request, Revision, decode, jsonrpc};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -23,8 +23,8 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let (frames, queue) = mpsc::channel(limits::FRAMES_QUEUED);
-    let writing = tokio::spawn(write(output, queue));
+    let (frames, queued) = queue(limits::FRAMES_QUEUED);
+    let writing = tokio::spawn(write(output, queued));
     let gone = stop.child_token();
     let mut pipe = Pipe {
         visit: Visit::new(mcp.doorkeeper.local(), Revision::NEWEST_LEGACY),
@@ -140,16 +140,14 @@ impl Pipe {
             }
         };
         let mcp = Arc::clone(&self.mcp);
-        let outlet = Outlet {
-            cancel: underway.cancel.clone(),
-            stop: self.stop.clone(),
-            frames: self.frames.clone(),
-        };
+        let (stop, frames) = (self.stop.clone(), self.frames.clone());
         let work = async move {
+            let cancel = underway.cancel.clone();
+            let outlet = Outlet { cancel: &cancel, stop: &stop, frames: &frames };
             let said = mcp.answer(&visit, request, &outlet).await;
             drop(underway);
             // A client that cancelled must not get an answer any more.
-            if !outlet.cancel.is_cancelled() && outlet.frames.send(said.bytes).await.is_err() {
+            if !cancel.is_cancelled() && frames.send(said.bytes).await.is_err() {
                 tracing::debug!("an answer found no client");
             }
         };
@@ -191,8 +189,8 @@ impl Pipe {
     }
 }
 
-async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Vec<u8>>) {
-    while let Some(mut frame) = queue.recv().await {
+async fn write(mut output: impl AsyncWrite + Unpin, mut frames: Receiver<Vec<u8>>) {
+    while let Some(mut frame) = frames.recv().await {
         frame.push(b'\n');
         let written = async {
             output.write_all(&frame).await?;

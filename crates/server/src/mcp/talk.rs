@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use gateway::queue::{Receiver, queue};
 use gateway::{CallRequest, Cleared, Done, News, Question, Via, Watch, bound_to};
 use model::{Fault, Method, SessionId};
 use protocol::{Id, encode, jsonrpc};
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Mcp, Outlet, not_here};
@@ -23,7 +23,7 @@ impl Mcp {
         visit: &Visit,
         mut request: Box<CallRequest>,
         token: Option<Value>,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> Said {
         let via = request.via;
         // What one of our own tools fetches is answered as a tool answers.
@@ -42,35 +42,36 @@ impl Mcp {
             }
         };
         let mut desk = Desk { visit, token, outlet, asked: Vec::new(), questions: Vec::new() };
-        let done = loop {
+        while desk.questions.is_empty() {
             // No arm loses anything: `recv` is cancel safe and the call is only borrowed.
             tokio::select! {
                 biased;
                 Some(news) = call.heard.recv() => {
                     desk.pass_on(news);
-                    while let Ok(news) = call.heard.try_recv() {
-                        desk.pass_on(news);
-                    }
-                    if !desk.questions.is_empty() {
-                        let questions = std::mem::take(&mut desk.questions);
-                        return Box::pin(self.park(id, visit, call, questions)).await;
-                    }
+                    desk.pass_on_all(&mut call.heard);
                 }
-                () = outlet.cancel.cancelled(), if !call.cancel.is_cancelled() => call.cancel.cancel(),
-                done = &mut call.making => break done,
+                () = outlet.cancel.cancelled(), if call.goes_on() => {
+                    call.cancel.iter().for_each(CancellationToken::cancel);
+                }
+                done = &mut call.making => {
+                    desk.pass_on_all(&mut call.heard);
+                    visit.memory.forget(&desk.asked);
+                    let form = Form { method: &method, via, unknown_tool: self.unknown_tool };
+                    // Nothing is waited for from here on, or every call would take room for its end.
+                    return self.conclude(id, visit, &done, form);
+                }
             }
-        };
-        while let Ok(news) = call.heard.try_recv() {
-            desk.pass_on(news);
         }
-        visit.memory.forget(&desk.asked);
+        Box::pin(self.park(id, visit, call, desk.questions)).await
+    }
+
+    fn conclude(&self, id: &Id, visit: &Visit, done: &Result<Done, Fault>, form: Form<'_>) -> Said {
         match done {
             Ok(done) => {
-                note_visits(visit, &done);
-                let form = Form { method: &method, via, unknown_tool: self.unknown_tool };
-                reply::call(id, visit.revision, &self.server, &done, form)
+                note_visits(visit, done);
+                reply::call(id, visit.revision, &self.server, done, form)
             }
-            Err(fault) => reply::error(id, visit.revision, &fault),
+            Err(fault) => reply::error(id, visit.revision, fault),
         }
     }
 
@@ -79,18 +80,19 @@ impl Mcp {
         visit: &Visit,
         request: Box<CallRequest>,
         progress: bool,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> UnderWay {
         let rounds = visit.client.rounds;
         // Only a call that can be put aside outlives the request it came with.
-        let cancel = if rounds { CancellationToken::new() } else { outlet.cancel.clone() };
+        let own = rounds.then(CancellationToken::new);
+        let cancel = own.as_ref().unwrap_or(outlet.cancel).clone();
         let bound_to =
             if rounds && can_be_asked(visit) { bound_to(&request) } else { String::new() };
-        let (news, heard) = mpsc::channel(limits::NEWS_QUEUED);
-        let watch = Watch { cancel: cancel.clone(), news: Some(news), progress };
+        let (news, heard) = queue(limits::NEWS_QUEUED);
+        let watch = Watch { cancel, news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
         let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
-        UnderWay { making, heard, cancel, bound_to }
+        UnderWay { making, heard, cancel: own, bound_to }
     }
 
     /// The call that waited here for this request; or a new one that goes on with an upstream that
@@ -101,7 +103,7 @@ impl Mcp {
         mut request: Box<CallRequest>,
         mut resumed: Resumed,
         progress: bool,
-        outlet: &Outlet,
+        outlet: &Outlet<'_>,
     ) -> Result<UnderWay, Fault> {
         let bound_to = bound_to(&request);
         if let Some(call) = self.parked.resume(&mut resumed, &visit.caller, &bound_to) {
@@ -147,13 +149,19 @@ fn can_be_asked(visit: &Visit) -> bool {
 struct Desk<'a> {
     visit: &'a Visit,
     token: Option<Value>,
-    outlet: &'a Outlet,
+    outlet: &'a Outlet<'a>,
     asked: Vec<Id>,
     /// For a client that must ask again to answer them.
     questions: Vec<Question>,
 }
 
 impl Desk<'_> {
+    fn pass_on_all(&mut self, heard: &mut Receiver<News>) {
+        while let Some(news) = heard.try_recv() {
+            self.pass_on(news);
+        }
+    }
+
     fn pass_on(&mut self, news: News) {
         match news {
             News::Progress(fields) => self.progress(&fields),

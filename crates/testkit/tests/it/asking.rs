@@ -1,5 +1,6 @@
 //! What upstreams ask of clients, and what becomes of it: passed on, held back, counted, recorded.
 
+use gateway::queue::queue;
 use gateway::{CallRequest, News, Watch};
 use model::fault::WireError;
 use model::run::RunBudget;
@@ -7,7 +8,6 @@ use model::{ApprovalId, ApprovalState, Client, Code, Finding, Subject};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::Verdict;
-use tokio::sync::mpsc;
 use toolgate_testkit::{Asker, TestGateway, World, capability, manifest};
 
 /// A manifest of `asker` with more in it.
@@ -73,7 +73,7 @@ async fn ask_watched(
         run_id: Some("r1".to_owned()),
         ..World::request("ask", json!({}))
     };
-    let (news, mut heard) = mpsc::channel(16);
+    let (news, mut heard) = queue(16);
     let running = world.spawn(request, Watch { news: Some(news), ..Watch::default() });
     let (mut reached, mut params) = (Vec::new(), Vec::new());
     while let Some(news) = heard.recv().await {

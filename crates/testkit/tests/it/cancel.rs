@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use gateway::queue::queue;
 use gateway::{CallRequest, Watch};
 use model::{Answer, CallStatus, Code, RecordStatus};
 use serde_json::json;
-use tokio::sync::mpsc;
 use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
 use upstream::Progress;
 
@@ -67,7 +67,7 @@ async fn news_of_a_call_reach_the_one_who_listens() {
     let script = Script::Report(vec![step(1.0), step(2.0)], Answer::text("done"));
     let recorder = Recorder::one("work", script);
     let world = TestGateway::new().upstream("desk", recorder).start().await;
-    let (news, mut heard) = mpsc::channel(8);
+    let (news, mut heard) = queue(8);
     let watch = Watch { news: Some(news), progress: true, ..Watch::default() };
     let done = world.spawn(World::request("work", json!({})), watch).await.unwrap();
     assert_eq!(code(&done), None);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auth::Credentials;
+use gateway::queue::queue;
 use gateway::{CallRequest, Watch};
 use model::{Code, Principal, Secret};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::sync::mpsc;
 use toolgate_testkit::{McpHttp, Style, TestGateway, World};
 use upstream::http::Http;
 use upstream::mcp::Age;
@@ -128,7 +128,7 @@ async fn a_child_that_prints_and_never_answers_is_ended() {
 #[tokio::test]
 async fn a_child_learns_that_its_call_was_given_up() {
     let (world, home) = with_child().await;
-    let (news, mut heard) = mpsc::channel(8);
+    let (news, mut heard) = queue(8);
     let watch = Watch { news: Some(news), progress: true, ..Watch::default() };
     let call = world.spawn(World::request("never", json!({})), watch.clone());
     assert!(heard.recv().await.is_some());
@@ -183,7 +183,7 @@ async fn a_forgotten_session_is_opened_again_once_and_the_call_goes_through() {
 #[tokio::test]
 async fn a_servers_news_reach_the_one_who_listens() {
     let check = async |world: &World| {
-        let (news, mut heard) = mpsc::channel(8);
+        let (news, mut heard) = queue(8);
         let watch = Watch { news: Some(news), progress: true, ..Watch::default() };
         let done = world.spawn(World::request("slow", json!({})), watch).await.unwrap();
         assert_eq!(done.cleared.get().structured, Some(json!({"steps": 2})));

@@ -30,12 +30,14 @@ impl Time {
     /// Ends when `timeout` has passed, pauses not counted.
     pub async fn up(&self, timeout: Duration) {
         let began = Instant::now();
+        let mut slept = began;
         loop {
             let end = began + timeout + self.paused();
-            if end <= Instant::now() {
+            if end <= slept {
                 return;
             }
             tokio::time::sleep_until(end).await;
+            slept = end;
         }
     }
 

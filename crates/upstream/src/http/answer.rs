@@ -214,7 +214,11 @@ pub(super) fn refused(status: StatusCode) -> Fault {
 /// Whether messages come one by one: as events, or as lines.
 pub(super) fn streams(response: &Response<Incoming>) -> bool {
     let kind = content_type(response);
-    kind.starts_with("text/event-stream") || kind.contains("ndjson") || kind.contains("jsonl")
+    // Nearly every answer is of this kind, and to search it costs more than to compare it.
+    kind != "application/json"
+        && (kind.starts_with("text/event-stream")
+            || kind.contains("ndjson")
+            || kind.contains("jsonl"))
 }
 
 fn content_type(response: &Response<Incoming>) -> &str {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use auth::Credentials;
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -25,6 +25,8 @@ pub(crate) struct Net {
     uri: Uri,
     host: String,
     headers: HeaderMap,
+    /// The same without a host, for addresses that the server has named.
+    hostless: HeaderMap,
     next_id: AtomicI64,
     questions: Questions,
 }
@@ -41,11 +43,13 @@ impl Net {
             (Some("http" | "https"), Some(host)) => host.to_owned(),
             _ => return Err(bad(format!("`{url}` must be an http or https URL"))),
         };
+        let hostless = base_headers(credentials)?;
         Ok(Self {
             client: http_client::client_through(egress)?,
+            headers: with_host(hostless.clone(), &uri),
             uri,
             host,
-            headers: base_headers(credentials)?,
+            hostless,
             next_id: AtomicI64::new(0),
             questions: Questions::default(),
         })
@@ -88,7 +92,7 @@ impl Net {
         to: &Uri,
         frame: Vec<u8>,
     ) -> Result<Response<Incoming>, Fault> {
-        self.send_to(to, Method::POST, &self.headers, Bytes::from(frame)).await
+        self.send_to(to, Method::POST, &self.hostless, Bytes::from(frame)).await
     }
 
     pub(super) fn tell_soon_at(self: &Arc<Self>, to: Uri, frame: Vec<u8>) {
@@ -153,9 +157,46 @@ impl Net {
     }
 }
 
+/// What hyper would put together anew for every request. A host that an operator names stays.
+fn with_host(mut headers: HeaderMap, uri: &Uri) -> HeaderMap {
+    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    let name = uri.host().unwrap_or_default();
+    let name = match uri.port().filter(|port| port.as_u16() != usual) {
+        Some(port) => HeaderValue::try_from(format!("{name}:{port}")),
+        None => HeaderValue::from_str(name),
+    };
+    if let Ok(name) = name {
+        headers.entry(HOST).or_insert(name);
+    }
+    headers
+}
+
 fn base_headers(credentials: &Credentials) -> Result<HeaderMap, Fault> {
     let mut headers = http_client::headers(credentials)?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_goes_without_the_usual_port() {
+        let check = |url: &str, expected: &str| {
+            let headers = with_host(HeaderMap::new(), &url.parse().unwrap());
+            assert_eq!(headers.get(HOST).unwrap(), expected, "{url}");
+        };
+        check("http://tools.example/mcp", "tools.example");
+        check("http://tools.example:80/mcp", "tools.example");
+        check("http://tools.example:443/mcp", "tools.example:443");
+        check("https://tools.example:443/mcp", "tools.example");
+        check("https://tools.example:8443/mcp", "tools.example:8443");
+        check("http://me:pass@127.0.0.1:1/mcp", "127.0.0.1:1");
+        check("http://[::1]:8080/mcp", "[::1]:8080");
+        let named = HeaderMap::from_iter([(HOST, HeaderValue::from_static("inner.example"))]);
+        let kept = with_host(named, &"http://127.0.0.1:1/mcp".parse().unwrap());
+        assert_eq!(kept.get_all(HOST).iter().collect::<Vec<_>>(), ["inner.example"]);
+    }
 }

@@ -2,10 +2,13 @@
 
 use gateway::Gateway;
 use http::HeaderMap;
+use http::header::AsHeaderName;
 use model::Caller;
-use protocol::headers::{self, METHOD, NAME, VERSION};
+use protocol::headers::{self, METHOD, NAME};
 use protocol::{Ask, Refusal, Request, Revision, decode, jsonrpc};
 use serde_json::Value;
+
+use super::VERSION;
 
 /// Refuses a request whose headers and body would be routed differently. Requests of older clients
 /// have nothing to compare, unless their header claims the newer revision.
@@ -35,7 +38,8 @@ pub(super) fn check(
             _ => Ok(()),
         };
     };
-    if let Some(name) = [VERSION, METHOD, NAME].into_iter().find(|name| twice(given, name)) {
+    if let Some(name) = [headers::VERSION, METHOD, NAME].into_iter().find(|name| twice(given, name))
+    {
         return Err(mismatch(format!("`{name}` must come once")));
     }
     if said != Some(revision.as_str()) {
@@ -81,7 +85,7 @@ fn params(given: &HeaderMap, schema: &Value, arguments: &Value) -> Result<(), St
         if twice(given, &mirrored.header) {
             return Err(format!("`{}` must come once", mirrored.header));
         }
-        let said = header(given, &mirrored.header);
+        let said = header(given, mirrored.header.as_str());
         let value = mirrored.path.iter().try_fold(arguments, |value, key| value.get(key));
         let is_number = value.is_some_and(Value::is_number);
         let same = match (said, headers::value_at(arguments, &mirrored.path)) {
@@ -105,6 +109,6 @@ fn twice(given: &HeaderMap, name: &str) -> bool {
     given.get_all(name).iter().nth(1).is_some()
 }
 
-fn header<'a>(given: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn header(given: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     given.get(name).and_then(|value| value.to_str().ok())
 }

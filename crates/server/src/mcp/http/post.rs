@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum_core::body::Body;
 use axum_core::extract::Request;
 use axum_core::response::{IntoResponse, Response};
+use gateway::queue::{Receiver, queue};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use model::{Caller, Client, Fault};
 use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::DropGuard;
 
 use super::carry::{self, Carried};
 use super::stream::{Stream, stream};
@@ -46,7 +46,7 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
 }
 
 async fn take(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     headers: &HeaderMap,
     caller: Caller,
     bytes: &[u8],
@@ -105,7 +105,7 @@ fn take_trace(headers: &HeaderMap, request: &mut Asked) {
 
 /// A request that stands for itself. Session headers mean nothing to it.
 async fn modern(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     caller: Caller,
     mut messages: Vec<Result<Incoming, Refusal>>,
 ) -> Response {
@@ -136,7 +136,7 @@ async fn visit(
     Ok(Some(Visit::new(caller, revision)))
 }
 
-async fn single(shared: &Shared, mut visit: Visit, request: Box<Asked>) -> Response {
+async fn single(shared: &Arc<Shared>, mut visit: Visit, request: Box<Asked>) -> Response {
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let client =
             Client { capabilities: capabilities.clone(), info: info.clone(), ..Client::default() };
@@ -149,7 +149,7 @@ async fn single(shared: &Shared, mut visit: Visit, request: Box<Asked>) -> Respo
 }
 
 /// An `initialize` opens a session, whose id the client sends from then on.
-async fn begin(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response {
+async fn begin(shared: &Arc<Shared>, visit: Visit, request: Box<Asked>) -> Response {
     let id = match shared.sessions.begin(&visit).await {
         Ok(id) => id,
         Err(fault) => return refuse(&fault),
@@ -162,13 +162,12 @@ async fn begin(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response {
 }
 
 /// Answers one request: as JSON if the answer is all there is, as a stream if news comes first.
-async fn answer(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response {
+async fn answer(shared: &Arc<Shared>, visit: Visit, request: Box<Asked>) -> Response {
     let revision = visit.revision;
-    let Started { mut news, mut answer, cancel } = match start(shared, visit, request) {
+    let Started { mut news, mut answer, cancel_on_close } = match start(shared, visit, request) {
         Ok(started) => started,
         Err(refused) => return said(revision, refused),
     };
-    let cancel_on_close = revision.is_modern().then(|| cancel.drop_guard());
     // Whichever comes first decides the form; neither arm loses what the other would have brought.
     tokio::select! {
         biased;
@@ -178,7 +177,7 @@ async fn answer(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response 
         answered = &mut answer => {
             let Some(answered) = answered else { return broken_off() };
             // What was said in the same breath as the answer is heard before it.
-            if let Ok(first) = news.try_recv() {
+            if let Some(first) = news.try_recv() {
                 let answer = carry::at_once(answered);
                 return stream(Stream { first, news, answer, cancel_on_close });
             }
@@ -190,31 +189,32 @@ async fn answer(shared: &Shared, visit: Visit, request: Box<Asked>) -> Response 
     }
 }
 
-/// A request under way: what it says on the way, what it comes to, and how to call it off.
+/// A request under way: what it says on the way, and what it comes to.
 struct Started {
-    news: mpsc::Receiver<Vec<u8>>,
+    news: Receiver<Vec<u8>>,
     answer: Carried,
-    cancel: CancellationToken,
+    /// Cancels it when its client goes away, if that is a client that means it.
+    cancel_on_close: Option<DropGuard>,
 }
 
-/// Begins a request, or says why not. A client that goes away leaves it to its end and its record;
-/// whether going away also cancels it is for the caller to say.
-fn start(shared: &Shared, visit: Visit, request: Box<Asked>) -> Result<Started, Said> {
+/// Begins a request, or says why not. A client that goes away leaves it to its end and its record.
+fn start(shared: &Arc<Shared>, visit: Visit, request: Box<Asked>) -> Result<Started, Said> {
     let refused = |fault: Fault| reply::error(&request.id, visit.revision, &fault);
     let underway = visit.running.enter(&request.id).map_err(refused)?;
     // A long answer is a stream of changes, and counts as one.
     let long = matches!(request.ask, Ask::Listen(_));
     let place =
         long.then(|| shared.mcp.streams.take(&visit.caller)).transpose().map_err(refused)?;
-    let cancel = underway.cancel.clone();
-    let (frames, news) = mpsc::channel(limits::FRAMES_QUEUED);
-    let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
-    let answer = shared.calls.track_future(async move {
+    let modern = visit.revision.is_modern();
+    let cancel_on_close = modern.then(|| underway.cancel.clone().drop_guard());
+    let (frames, news) = queue(limits::FRAMES_QUEUED);
+    let (calls, shared) = (&shared.calls, Arc::clone(shared));
+    let answer = calls.track_future(async move {
         let _place = place;
-        let outlet = Outlet { cancel: underway.cancel.clone(), stop, frames };
-        mcp.answer(&visit, request, &outlet).await
+        let outlet = Outlet { cancel: &underway.cancel, stop: &shared.stop, frames: &frames };
+        shared.mcp.answer(&visit, request, &outlet).await
     });
-    Ok(Started { news, answer: Carried::new(answer), cancel })
+    Ok(Started { news, answer: Carried::new(answer), cancel_on_close })
 }
 
 /// Several messages in one array, as 2025-03-26 allows: all answers in one array.
@@ -225,7 +225,7 @@ async fn batch(
 ) -> Response {
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     // There is no stream beside an array: what is said before the answers is heard by nobody.
-    let (frames, _) = mpsc::channel(1);
+    let (frames, _) = queue(1);
     let answering = async move { mcp.batch(&visit, messages, &stop, &frames).await };
     // A client that goes away leaves its calls to their end and their records.
     match tokio::spawn(shared.calls.track_future(answering)).await {

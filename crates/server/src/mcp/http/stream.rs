@@ -6,10 +6,11 @@ use axum_core::body::Body;
 use axum_core::response::Response;
 use bytes::Bytes;
 use futures_util::stream::unfold;
+use gateway::queue::Receiver;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use protocol::sse;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::DropGuard;
 
 use crate::limits;
@@ -18,7 +19,7 @@ use crate::reply::Said;
 /// A call that has said something before its answer.
 pub(super) struct Stream {
     pub(super) first: Vec<u8>,
-    pub(super) news: mpsc::Receiver<Vec<u8>>,
+    pub(super) news: Receiver<Vec<u8>>,
     pub(super) answer: oneshot::Receiver<Said>,
     /// Cancels the call when the client closes the stream, if it is a client that means it.
     pub(super) cancel_on_close: Option<DropGuard>,
@@ -46,7 +47,7 @@ pub(in crate::mcp) fn event_stream(body: Body) -> Response {
 
 struct State {
     first: Option<Vec<u8>>,
-    news: mpsc::Receiver<Vec<u8>>,
+    news: Receiver<Vec<u8>>,
     answer: Option<oneshot::Receiver<Said>>,
     cancel_on_close: Option<DropGuard>,
 }
