@@ -2,13 +2,16 @@
 
 mod lean;
 mod object;
+mod told;
 
-use model::{Fault, Record, Timestamp};
+use model::{Fault, ItemKey, Principal, Record, Timestamp};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::limits;
 use crate::text::Text;
+
+pub(crate) use told::columns as told;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,10 +69,6 @@ impl Draft {
 }
 
 impl Entry {
-    pub(crate) fn columns(&self) -> Columns<String> {
-        columns(self.phase, self.at, &self.record)
-    }
-
     pub(crate) fn from_body(body: &str) -> Result<Self, Fault> {
         let broken = |error: serde_json::Error| Fault::internal(format!("entry: {error}"));
         let mut entry: Map<String, Value> = serde_json::from_str(body).map_err(broken)?;
@@ -81,29 +80,36 @@ impl Entry {
     }
 }
 
-fn columns<T: for<'t> From<&'t str>>(phase: Phase, at: Timestamp, record: &Record) -> Columns<T> {
+fn columns(phase: Phase, at: Timestamp, record: &Record) -> Columns<Text> {
     let call = &record.call;
     Columns {
-        record_id: record.record_id.as_str().into(),
-        call_id: call.call_id.as_str().into(),
+        record_id: record.record_id.text().into(),
+        call_id: call.call_id.text().into(),
         phase: phase.as_str().into(),
         at: at.as_millis(),
-        tool: tool(record).as_str().into(),
+        tool: tool(record).into(),
         status: record.status.as_str().into(),
-        principal: principal(record).as_str().into(),
-        run_id: call.run_id.as_str().into(),
+        principal: principal(record).into(),
+        run_id: call.run_id.text().into(),
     }
 }
 
-/// `upstream/name`, or what the caller said if no tool has that name.
 pub(crate) fn tool(record: &Record) -> String {
-    let call = &record.call;
-    call.item_key.as_ref().map_or_else(|| call.asked_name.clone(), ToString::to_string)
+    tool_of(record.call.item_key.as_ref(), &record.call.asked_name)
+}
+
+/// `upstream/name`, or what the caller said if no tool has that name.
+fn tool_of(item_key: Option<&ItemKey>, asked_name: &str) -> String {
+    item_key.map_or_else(|| asked_name.to_owned(), ToString::to_string)
+}
+
+pub(crate) fn principal(record: &Record) -> String {
+    principal_of(&record.call.principal_chain)
 }
 
 /// The one who answers for the call: the outermost of the chain.
-pub(crate) fn principal(record: &Record) -> String {
-    record.call.principal_chain.first().map(ToString::to_string).unwrap_or_default()
+fn principal_of(chain: &[Principal]) -> String {
+    chain.first().map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -126,8 +132,21 @@ mod tests {
         Entry::from_body(IN_FULL).unwrap()
     }
 
+    fn draft(entry: &Entry) -> Draft {
+        Draft::new(entry.phase, entry.at, &entry.record).unwrap()
+    }
+
     fn body(entry: &Entry) -> Text {
-        Draft::new(entry.phase, entry.at, &entry.record).unwrap().body
+        draft(entry).body
+    }
+
+    /// What a reader of the columns finds.
+    fn read(columns: Columns<Text>) -> Columns<String> {
+        let Columns { record_id, call_id, phase, at, tool, status, principal, run_id } = columns;
+        let [record_id, call_id, phase, tool, status, principal, run_id] =
+            [record_id, call_id, phase, tool, status, principal, run_id]
+                .map(|text| text.as_str().to_owned());
+        Columns { record_id, call_id, phase, at, tool, status, principal, run_id }
     }
 
     #[test]
@@ -154,6 +173,7 @@ mod tests {
         let without = IN_FULL.replace(r#""capability_id":"bench.echo","status""#, r#""status""#);
         let result = Entry::from_body(&without).unwrap().record.result.unwrap();
         assert_eq!(result.capability_id, None, "it is not taken from the call");
+        assert_eq!(told(IN_FULL), Some(read(draft(&in_full()).columns)));
     }
 
     #[test]
@@ -223,7 +243,9 @@ mod tests {
             if given(11, String::new()).is_none() {
                 record.decision = None;
             }
-            prop_assert_eq!(Entry::from_body(body(&entry).as_str()).unwrap(), entry);
+            let Draft { columns, body } = draft(&entry);
+            prop_assert_eq!(told(body.as_str()), Some(read(columns)));
+            prop_assert_eq!(Entry::from_body(body.as_str()).unwrap(), entry);
         }
     }
 }

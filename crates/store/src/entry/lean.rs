@@ -13,9 +13,9 @@ use super::object::{Object, Written};
 
 pub(super) const VERSION: &str = "toolgate.entry.v2";
 
-const RECORD: &str = "rec_";
-const CALL: &str = "call_";
-const RUN: &str = "run_";
+pub(super) const RECORD: &str = "rec_";
+pub(super) const CALL: &str = "call_";
+pub(super) const RUN: &str = "run_";
 
 pub(super) fn write(out: &mut Vec<u8>, phase: Phase, at: Timestamp, record: &Record) -> Written {
     Object::write(out, |entry| {
