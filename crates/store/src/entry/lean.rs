@@ -5,7 +5,8 @@
 //! without a value whose twin has one is `null`.
 
 use model::call::{self, ServerLineage};
-use model::{Answer, Call, CallResult, Decision, Lineage, Record, Timestamp, result};
+use model::result::{self, Provenance};
+use model::{Answer, Call, CallResult, Decision, ItemKey, Lineage, Principal, Record, Timestamp};
 use serde_json::{Map, Value};
 
 use super::Phase;
@@ -111,11 +112,18 @@ fn write_call(object: &mut Object<'_>, call: &Call, record: &Record) -> Written 
     object.some_text("parent_call_id", parent_call_id.as_ref());
     object.some_text("method", method.as_ref());
     object.text("asked_name", asked_name);
-    object.some("item_key", item_key.as_ref())?;
+    if let Some(ItemKey { upstream, name, kind }) = item_key {
+        object.object("item_key", |object| {
+            object.text("upstream", upstream.as_str());
+            object.text("name", name);
+            object.text("kind", kind.as_str());
+            Ok(())
+        })?;
+    }
     object.some_text("capability_id", capability_id.as_ref());
     object.value("args", args)?;
     object.text("args_hash", args_hash);
-    object.value("principal_chain", principal_chain)?;
+    object.objects("principal_chain", principal_chain, write_principal);
     object.some("acts_for", acts_for.as_ref())?;
     object.unless_default("evidence_refs", evidence_refs)?;
     object.unless_default("roles", roles)?;
@@ -245,7 +253,22 @@ fn write_result(object: &mut Object<'_>, result: &CallResult, record: &Record) -
     object.unless_default("deduplicated", deduplicated)?;
     object.value("cleaning", cleaning)?;
     object.value("metrics", metrics)?;
-    object.value("provenance", provenance)
+    object.object("provenance", |object| write_provenance(object, provenance))
+}
+
+fn write_principal(object: &mut Object<'_>, principal: &Principal) {
+    let Principal { kind, id, tenant_id } = principal;
+    object.text("kind", kind.as_str());
+    object.text("id", id);
+    object.some_text("tenant_id", tenant_id.as_ref());
+}
+
+fn write_provenance(object: &mut Object<'_>, provenance: &Provenance) -> Written {
+    let Provenance { upstream, tool, protocol, content_annotations } = provenance;
+    object.text("upstream", upstream);
+    object.text("tool", tool);
+    object.text("protocol", protocol);
+    object.unless_default("content_annotations", content_annotations)
 }
 
 fn text<T: AsRef<str>>(value: Option<&T>) -> Option<&str> {

@@ -66,14 +66,31 @@ impl Object<'_> {
         }
     }
 
+    pub(super) fn objects<T>(
+        &mut self,
+        name: &'static str,
+        all: &[T],
+        fill: impl Fn(&mut Object<'_>, &T),
+    ) {
+        self.list(name, all, |object, one| {
+            object.out.push(b'{');
+            fill(&mut Object { out: object.out, begun: false }, one);
+            object.out.push(b'}');
+        });
+    }
+
     pub(super) fn texts<T: AsRef<str>>(&mut self, name: &'static str, texts: &[T]) {
+        self.list(name, texts, |object, text| object.quoted(text.as_ref()));
+    }
+
+    fn list<T>(&mut self, name: &'static str, all: &[T], write: impl Fn(&mut Self, &T)) {
         self.name(name);
         self.out.push(b'[');
-        for (place, text) in texts.iter().enumerate() {
+        for (place, one) in all.iter().enumerate() {
             if place > 0 {
                 self.out.push(b',');
             }
-            self.quoted(text.as_ref());
+            write(self, one);
         }
         self.out.push(b']');
     }
