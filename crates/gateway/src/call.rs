@@ -236,6 +236,7 @@ impl Gateway {
         let permit = approve::approve(self, &asking, way, entry).await?;
         let mut admitted = admit::admit(self, request, &tool, permit, claim, entry).await?;
         let answer = dispatch::dispatch(self, request, &mut admitted, watch, entry).await;
+        // Whoever waits for its place need not wait until the answer is looked at.
         drop(admitted);
         let answer = answer.map_err(|fault| about(fault, &tool))?;
         inspect::inspect(self, request, &tool, answer, entry).await

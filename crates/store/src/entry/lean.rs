@@ -4,8 +4,8 @@
 //! plain record. What the rest tells is left out by [`write`] and put back by [`complete`]. A field
 //! without a value whose twin has one is `null`.
 
-use model::call::{self, ServerLineage};
-use model::result::{self, Provenance};
+use model::call::ServerLineage;
+use model::result::Provenance;
 use model::{Answer, Call, CallResult, Decision, ItemKey, Lineage, Principal, Record, Timestamp};
 use serde_json::{Map, Value};
 
@@ -17,6 +17,10 @@ pub(super) const VERSION: &str = "toolgate.entry.v2";
 pub(super) const RECORD: &str = "rec_";
 pub(super) const CALL: &str = "call_";
 pub(super) const RUN: &str = "run_";
+
+/// What an envelope that names no version has, whichever is current when it is read.
+const CALL_VERSION: &str = "toolgate.call.v1";
+const RESULT_VERSION: &str = "toolgate.result.v1";
 
 pub(super) fn write(out: &mut Vec<u8>, phase: Phase, at: Timestamp, record: &Record) -> Written {
     Object::write(out, |entry| {
@@ -103,7 +107,7 @@ fn write_call(object: &mut Object<'_>, call: &Call, record: &Record) -> Written 
     } = call;
     let number = record.record_id.as_str().strip_prefix(RECORD);
     let decided = record.decision.as_ref().map(|decision| decision.policy_decision_id.as_str());
-    object.unless("envelope_version", envelope_version, call::ENVELOPE_VERSION);
+    object.unless("envelope_version", envelope_version, CALL_VERSION);
     object.unless_numbered("call_id", call_id.as_str(), CALL, number);
     object.unless_numbered("run_id", run_id.as_str(), RUN, number);
     object.unless_numbered("trace_id", trace_id.as_str(), "", number);
@@ -228,7 +232,7 @@ fn write_result(object: &mut Object<'_>, result: &CallResult, record: &Record) -
         provenance,
     } = result;
     let call = &record.call;
-    object.unless("envelope_version", envelope_version, result::ENVELOPE_VERSION);
+    object.unless("envelope_version", envelope_version, RESULT_VERSION);
     object.unless("call_id", call_id.as_str(), call.call_id.as_str());
     object.unless("run_id", run_id.as_str(), call.run_id.as_str());
     object.unless("trace_id", trace_id.as_str(), call.trace_id.as_str());
@@ -290,7 +294,7 @@ pub(super) fn complete(entry: &mut Map<String, Value>) {
     if let Some(call) = &mut call {
         let number = record.get("record_id").and_then(Value::as_str);
         let number = number.and_then(|id| id.strip_prefix(RECORD)).unwrap_or_default();
-        put(call, "envelope_version", call::ENVELOPE_VERSION);
+        put(call, "envelope_version", CALL_VERSION);
         put(call, "call_id", [CALL, number].concat());
         put(call, "run_id", [RUN, number].concat());
         put(call, "trace_id", number);
@@ -305,7 +309,7 @@ pub(super) fn complete(entry: &mut Map<String, Value>) {
         put_twin(decision, "effective_mode", call.get("mode_effective"));
     }
     if let (Some(result), Some(call)) = (&mut result, &call) {
-        put(result, "envelope_version", result::ENVELOPE_VERSION);
+        put(result, "envelope_version", RESULT_VERSION);
         for name in ["call_id", "run_id", "trace_id", "capability_id", "policy_decision_id"] {
             put_twin(result, name, call.get(name));
         }
