@@ -91,7 +91,7 @@ where
     let mut insert = sqlx::query(AssertSqlSafe(Arc::clone(text)));
     let mut last = Text::from(head.hash.as_str());
     for draft in rows {
-        let Draft { columns, body } = draft;
+        let Draft { columns, body, form: _ } = draft;
         let Columns { record_id, call_id, phase, at, tool, status, principal, run_id } =
             columns.clone();
         *head = head.next(body.as_str());

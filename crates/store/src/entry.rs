@@ -1,13 +1,18 @@
 //! One line of history as it is stored: a body in JSON, and columns that repeat parts of it.
+//!
+//! Most bodies name a form, which stands elsewhere and says what many entries have in common.
 
 mod lean;
 mod object;
 mod told;
 
+use std::sync::Arc;
+
 use model::{Fault, ItemKey, Principal, Record, Timestamp};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::forms::{Form, Forms};
 use crate::limits;
 use crate::text::Text;
 
@@ -55,26 +60,57 @@ pub(crate) struct Columns<T> {
 pub(crate) struct Draft {
     pub(crate) columns: Columns<Text>,
     pub(crate) body: Text,
+    /// What the body names, and must be there before it.
+    pub(crate) form: Option<Arc<Form>>,
 }
 
 impl Draft {
     /// Written by whoever closes or opens the record, so that the one writer need not.
-    pub(crate) fn new(phase: Phase, at: Timestamp, record: &Record) -> Result<Self, Fault> {
+    pub(crate) fn new(
+        (phase, at): (Phase, Timestamp),
+        record: &Record,
+        forms: &Forms,
+    ) -> Result<Self, Fault> {
         let broken = |error: &dyn std::fmt::Display| Fault::internal(format!("entry: {error}"));
+        let columns = columns(phase, at, record);
         let mut bytes = Vec::with_capacity(limits::BODY_BYTES);
-        lean::write(&mut bytes, phase, at, record).map_err(|error| broken(&error))?;
+        let mut common = Vec::with_capacity(limits::FORM_BYTES);
+        let written = lean::write(&mut bytes, &mut common, (phase, at), record);
+        written.map_err(|error| broken(&error))?;
+        // What is not a tool has the name that a caller made up.
+        let form = match record.call.item_key {
+            Some(_) => forms.meet(columns.tool.as_str(), &common),
+            None => None,
+        };
+        lean::end(&mut bytes, form.as_ref().map(|form| form.name.as_str()), &common);
         let body = str::from_utf8(&bytes).map_err(|error| broken(&error))?;
-        Ok(Self { columns: columns(phase, at, record), body: body.into() })
+        Ok(Self { columns, body: body.into(), form })
     }
 }
 
+/// The name of the form without which this body cannot be read.
+pub(crate) fn form_of(body: &str) -> Option<&str> {
+    lean::form_of(body)
+}
+
 impl Entry {
-    pub(crate) fn from_body(body: &str) -> Result<Self, Fault> {
+    /// Reads a body with the form that it names.
+    pub(crate) fn from_body(body: &str, form: Option<&str>) -> Result<Self, Fault> {
         let broken = |error: serde_json::Error| Fault::internal(format!("entry: {error}"));
         let mut entry: Map<String, Value> = serde_json::from_str(body).map_err(broken)?;
         // Older ones say everything, and what they do not say is not so.
-        if entry.get("version").is_some_and(|version| version == lean::VERSION) {
-            lean::complete(&mut entry);
+        match entry.get("version").and_then(Value::as_str) {
+            Some(lean::VERSION) => {
+                let form = match (entry.swap_remove("form"), form) {
+                    (Some(Value::Object(form)), _) => form,
+                    (_, Some(form)) => serde_json::from_str(form).map_err(broken)?,
+                    (_, None) => return Err(Fault::internal("entry: its form is not there")),
+                };
+                lean::fill(&mut entry, form);
+                lean::complete(&mut entry);
+            }
+            Some(lean::FORMLESS) => lean::complete(&mut entry),
+            _ => {}
         }
         serde_json::from_value(Value::Object(entry)).map_err(broken)
     }
@@ -114,8 +150,6 @@ fn principal_of(chain: &[Principal]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use model::call::ServerLineage;
     use model::{
         Answer, ApprovalId, ApprovalMode, CallId, CapabilityId, Code, DecisionId, RecordId, RunId,
@@ -128,16 +162,24 @@ mod tests {
     /// As the first version wrote it: everything in full.
     const IN_FULL: &str = include_str!("entry/in_full.json");
 
+    /// As the second version wrote it: nothing twice, and without a form.
+    const FORMLESS: &str = include_str!("entry/formless.json");
+
     fn in_full() -> Entry {
-        Entry::from_body(IN_FULL).unwrap()
+        Entry::from_body(IN_FULL, None).unwrap()
     }
 
-    fn draft(entry: &Entry) -> Draft {
-        Draft::new(entry.phase, entry.at, &entry.record).unwrap()
+    fn draft(entry: &Entry, forms: &Forms) -> Draft {
+        Draft::new((entry.phase, entry.at), &entry.record, forms).unwrap()
     }
 
+    /// With its form in it, as the first of its kind.
     fn body(entry: &Entry) -> Text {
-        draft(entry).body
+        draft(entry, &Forms::default()).body
+    }
+
+    fn form(draft: &Draft) -> Option<&str> {
+        draft.form.as_ref().map(|form| form.text.as_str())
     }
 
     /// What a reader of the columns finds.
@@ -171,25 +213,69 @@ mod tests {
             (Phase::Close, false, record.call.call_id)
         );
         let without = IN_FULL.replace(r#""capability_id":"bench.echo","status""#, r#""status""#);
-        let result = Entry::from_body(&without).unwrap().record.result.unwrap();
+        let result = Entry::from_body(&without, None).unwrap().record.result.unwrap();
         assert_eq!(result.capability_id, None, "it is not taken from the call");
-        assert_eq!(told(IN_FULL), Some(read(draft(&in_full()).columns)));
+        let columns = draft(&in_full(), &Forms::default()).columns;
+        assert_eq!(told(IN_FULL, None), Some(read(columns)));
+    }
+
+    #[test]
+    fn an_entry_of_the_second_version_has_no_form() {
+        assert_eq!(Entry::from_body(FORMLESS, None).unwrap(), in_full());
+        assert_eq!((form_of(FORMLESS), form_of(IN_FULL)), (None, None));
+        assert_eq!(told(FORMLESS, None), told(IN_FULL, None));
+    }
+
+    #[test]
+    fn what_calls_of_a_tool_have_in_common_is_said_once() {
+        let forms = Forms::default();
+        let first = draft(&in_full(), &forms);
+        let mut other = in_full();
+        other.record.call.args = serde_json::json!({"text": "another"});
+        other.record.call.session_id = Some(model::SessionId::from_string("s"));
+        other.record.call.principal_chain = vec![Principal::user("somebody else")];
+        let second = draft(&other, &forms);
+        assert_eq!((form(&first), form_of(first.body.as_str())), (None, None));
+        let text = form(&second).unwrap();
+        assert!(first.body.as_str().ends_with(&format!(r#","form":{text}}}"#)), "{first:?}");
+        assert_eq!(form_of(second.body.as_str()), second.form.as_ref().map(|it| it.name.as_str()));
+        assert!(second.body.as_str().len() * 2 < FORMLESS.len(), "{second:?}");
+        assert_eq!(Entry::from_body(second.body.as_str(), Some(text)).unwrap(), other);
+        assert!(Entry::from_body(second.body.as_str(), None).is_err(), "its form is missing");
+        assert_eq!(told(second.body.as_str(), None), None);
+    }
+
+    /// Anybody can call tools that do not exist by as many names as they like.
+    #[test]
+    fn what_is_no_tool_has_no_form() {
+        let (forms, mut entry) = (Forms::default(), in_full());
+        entry.record.call.item_key = None;
+        for _ in 0..3 {
+            let draft = draft(&entry, &forms);
+            assert_eq!(draft.form, None);
+            assert_eq!(Entry::from_body(draft.body.as_str(), None).unwrap(), entry);
+        }
     }
 
     #[test]
     fn a_body_that_is_none_is_refused() {
         for body in ["", "{}", "7", r#"{"version":"toolgate.entry.v2"}"#, r#"{"record":{}}"#] {
-            assert_eq!(Entry::from_body(body).unwrap_err().code, Code::Internal, "{body}");
+            assert_eq!(Entry::from_body(body, None).unwrap_err().code, Code::Internal, "{body}");
         }
         let lean = body(&in_full());
         for cut in
             lean.as_str().char_indices().step_by(7).map(|(end, _)| lean.as_str().split_at(end).0)
         {
-            assert!(Entry::from_body(cut).is_err(), "{cut}");
+            assert!(Entry::from_body(cut, None).is_err(), "{cut}");
+        }
+        for form in [r#""f""#, "7", "{}", r#"{"call":7,"stages":{}}"#] {
+            let odd = format!(r#"{{"version":"toolgate.entry.v3","record":{{}},"form":{form}}}"#);
+            assert!(Entry::from_body(&odd, None).is_err(), "{odd}");
+            assert!(Entry::from_body(&odd, Some("no JSON")).is_err(), "{odd}");
         }
         let odd = r#"{"version":"toolgate.entry.v2","phase":"close","record":{"record_id":7,
             "call":[],"decision":{},"result":{},"answer":{"content":{}}}}"#;
-        assert!(Entry::from_body(odd).is_err());
+        assert!(Entry::from_body(odd, None).is_err());
     }
 
     /// Few words, so that what may be left out often is the same, and often is not.
@@ -243,9 +329,15 @@ mod tests {
             if given(11, String::new()).is_none() {
                 record.decision = None;
             }
-            let Draft { columns, body } = draft(&entry);
-            prop_assert_eq!(told(body.as_str()), Some(read(columns)));
-            prop_assert_eq!(Entry::from_body(body.as_str()).unwrap(), entry);
+            let forms = Forms::default();
+            // Once with its form in it, once with the name of it.
+            for named in [false, true] {
+                let draft = draft(&entry, &forms);
+                let (body, form) = (draft.body.as_str(), form(&draft));
+                prop_assert_eq!((form.is_some(), form_of(body).is_some()), (named, named));
+                prop_assert_eq!(told(body, form), Some(read(draft.columns.clone())));
+                prop_assert_eq!(&Entry::from_body(body, form).unwrap(), &entry);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::database::broken;
 use crate::entry::Entry;
+use crate::forms::Shelf;
 use crate::history::{RecordFilter, push_wanted};
 use crate::limits;
 use crate::sql::Sql;
@@ -19,12 +20,16 @@ pub struct Exported {
     pub hash: String,
     /// The body, letter by letter: its hash is over just this text.
     pub entry: Box<RawValue>,
+    /// The form that the entry names, letter by letter: its hash is the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<Box<RawValue>>,
 }
 
 impl Exported {
     /// When it was written, and what it says.
     pub fn read(&self) -> Result<(Timestamp, Record), Fault> {
-        let Entry { at, record, .. } = Entry::from_body(self.entry.get())?;
+        let Entry { at, record, .. } =
+            Entry::from_body(self.entry.get(), self.form.as_ref().map(|form| form.get()))?;
         Ok((at, record))
     }
 }
@@ -45,14 +50,24 @@ impl Store {
         let mut reader = self.reader().await?;
         let rows: Vec<(i64, String, String, String)> =
             sql.rows().fetch_all(&mut *reader).await.map_err(broken)?;
-        rows.into_iter().map(exported).collect()
+        let mut shelf = Shelf::default();
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in rows {
+            let form = shelf.form_of(&row.3, &mut reader).await?;
+            entries.push(exported(row, form.as_deref())?);
+        }
+        Ok(entries)
     }
 }
 
 fn exported(
     (seq, prev_hash, hash, body): (i64, String, String, String),
+    form: Option<&str>,
 ) -> Result<Exported, Fault> {
-    let entry = RawValue::from_string(body)
-        .map_err(|error| Fault::internal(format!("entry {seq} is no JSON: {error}")))?;
-    Ok(Exported { seq, prev_hash, hash, entry })
+    let raw = |text: String| {
+        RawValue::from_string(text)
+            .map_err(|error| Fault::internal(format!("entry {seq} is no JSON: {error}")))
+    };
+    let form = form.map(|form| raw(form.to_owned())).transpose()?;
+    Ok(Exported { seq, prev_hash, hash, entry: raw(body)?, form })
 }

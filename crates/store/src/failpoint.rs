@@ -5,8 +5,9 @@
 //! that is written when either happens.
 
 /// Every place, roughly in the order in which one call passes them.
-pub const PLACES: [&str; 16] = [
+pub const PLACES: [&str; 17] = [
     "batch.begun",
+    "batch.formed",
     "opening.redeemed",
     "claim.removed",
     "opening.claimed",
@@ -25,8 +26,9 @@ pub const PLACES: [&str; 16] = [
 ];
 
 /// Those where a write can fail.
-pub const WRITES: [&str; 12] = [
+pub const WRITES: [&str; 13] = [
     "batch.begun",
+    "batch.formed",
     "opening.redeemed",
     "claim.removed",
     "opening.claimed",

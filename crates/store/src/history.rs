@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::database::{Connection, broken};
 use crate::entry::{self, Entry};
+use crate::forms::Shelf;
 use crate::sql::Sql;
 use crate::store::Store;
 use crate::{limits, prefix};
@@ -70,7 +71,9 @@ impl Store {
         .fetch_optional(&mut *reader)
         .await
         .map_err(broken)?;
-        body.map(|body| Entry::from_body(&body).map(|entry| entry.record)).transpose()
+        let Some(body) = body else { return Ok(None) };
+        let form = Shelf::default().form_of(&body, &mut reader).await?;
+        Ok(Some(Entry::from_body(&body, form.as_deref())?.record))
     }
 
     /// Newest first, each record once.
@@ -78,7 +81,13 @@ impl Store {
         let mut reader = self.reader().await?;
         let rows: Vec<(i64, String)> =
             query(filter).rows().fetch_all(&mut *reader).await.map_err(broken)?;
-        rows.into_iter().map(|(seq, body)| line(seq, &body)).collect()
+        let mut shelf = Shelf::default();
+        let mut lines = Vec::with_capacity(rows.len());
+        for (seq, body) in rows {
+            let form = shelf.form_of(&body, &mut reader).await?;
+            lines.push(line(seq, Entry::from_body(&body, form.as_deref())?));
+        }
+        Ok(lines)
     }
 }
 
@@ -183,8 +192,8 @@ fn wanted_run(sql: &mut Sql, run: &str) {
     sql.push(" AND record_id = ").bind(alone).push("))");
 }
 
-fn line(seq: i64, body: &str) -> Result<RecordLine, Fault> {
-    let Entry { at, record, .. } = Entry::from_body(body)?;
+fn line(seq: i64, entry: Entry) -> RecordLine {
+    let Entry { at, record, .. } = entry;
     let (tool, principal) = (entry::tool(&record), entry::principal(&record));
     let (summary, error) = match record.result {
         Some(result) => (Some(result.summary), result.error.map(|fault| fault.code)),
@@ -192,5 +201,5 @@ fn line(seq: i64, body: &str) -> Result<RecordLine, Fault> {
     };
     let summary = summary.filter(|summary| !summary.is_empty());
     let Record { record_id, status, .. } = record;
-    Ok(RecordLine { seq, record_id, at, tool, status, principal, summary, error })
+    RecordLine { seq, record_id, at, tool, status, principal, summary, error }
 }

@@ -14,6 +14,7 @@ mod entry;
 pub mod export;
 pub mod failpoint;
 mod folder;
+mod forms;
 pub mod history;
 mod limits;
 pub mod lineage;

@@ -20,6 +20,16 @@ pub(crate) const CALL_MS_MAX: i64 = 2 * 3_600_000;
 pub(crate) const LATE_MAX: usize = 4_096;
 /// Room for the body of an entry while it is written; most need no more.
 pub(crate) const BODY_BYTES: usize = 4 * 1024;
+/// Room for the form of an entry while it is written.
+pub(crate) const FORM_BYTES: usize = 2 * 1024;
+/// Forms of one tool that are remembered: calls that went well, that failed, that were asked about.
+pub(crate) const FORMS_MAX: usize = 8;
+/// Tools whose forms are remembered.
+pub(crate) const FORM_TOOLS_MAX: usize = 512;
+/// Forms that are known to be in the database.
+pub(crate) const FORMS_NOTED_MAX: usize = 8 * 1024;
+/// How long a form counts as noted; then the next entry that names it notes it again.
+pub(crate) const FORM_FRESH: Duration = Duration::from_hours(1);
 /// What an entry takes beside its body: columns, hashes, indexes.
 pub(crate) const ROW_BYTES: u64 = 700;
 /// How long a gate counts as alive after its last word.

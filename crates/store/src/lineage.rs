@@ -13,7 +13,7 @@ use crate::writer::{Write, WriteError};
 /// One thing as it was in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestor {
-    /// `policy` or `definition`.
+    /// `policy`, `definition`, or `form` where an entry points to it.
     pub kind: &'static str,
     pub hash: String,
     pub body: String,
@@ -22,7 +22,6 @@ pub struct Ancestor {
 impl Store {
     /// Keeps what is not kept yet, and notes of all of it that it is in force.
     pub async fn keep_lineage(&self, ancestors: Vec<Ancestor>) -> Result<(), Fault> {
-        // Each once: a statement may not touch a row twice.
         let by_name = ancestors.into_iter().map(|one| ((one.kind, one.hash.clone()), one));
         let distinct: BTreeMap<_, _> = by_name.collect();
         let ancestors: Vec<Ancestor> = distinct.into_values().collect();
@@ -37,13 +36,39 @@ impl Store {
 
     pub async fn ancestor(&self, kind: &str, hash: &str) -> Result<Option<String>, Fault> {
         let mut reader = self.reader().await?;
-        sqlx::query_scalar("SELECT body FROM lineage WHERE kind = $1 AND hash = $2")
-            .bind(kind)
-            .bind(hash)
-            .fetch_optional(&mut *reader)
-            .await
-            .map_err(broken)
+        find(&mut reader, kind, hash).await.map_err(broken)
     }
+}
+
+pub(crate) async fn find(
+    connection: &mut Connection,
+    kind: &str,
+    hash: &str,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar("SELECT body FROM lineage WHERE kind = $1 AND hash = $2")
+        .bind(kind)
+        .bind(hash)
+        .fetch_optional(connection)
+        .await
+}
+
+/// Each once: a statement may not touch a row twice.
+pub(crate) async fn keep(
+    connection: &mut Connection,
+    ancestors: &[Ancestor],
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    for rows in ancestors.chunks(limits::ROWS_MAX) {
+        let mut sql = Sql::new("INSERT INTO lineage (kind, hash, body, seen_at) VALUES ");
+        for (index, ancestor) in rows.iter().enumerate() {
+            sql.push(if index == 0 { "(" } else { ", (" }).bind(ancestor.kind);
+            sql.push(", ").bind(&ancestor.hash).push(", ").bind(&ancestor.body);
+            sql.push(", ").bind(now.as_millis()).push(")");
+        }
+        sql.push(" ON CONFLICT (kind, hash) DO UPDATE SET seen_at = excluded.seen_at");
+        sql.query().execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 struct Kept(Vec<Ancestor>);
@@ -54,17 +79,7 @@ impl Write for Kept {
     const REFUSES_FIRST: bool = true;
 
     async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
-        for rows in self.0.chunks(limits::ROWS_MAX) {
-            let mut sql = Sql::new("INSERT INTO lineage (kind, hash, body, seen_at) VALUES ");
-            for (index, ancestor) in rows.iter().enumerate() {
-                sql.push(if index == 0 { "(" } else { ", (" }).bind(ancestor.kind);
-                sql.push(", ").bind(&ancestor.hash).push(", ").bind(&ancestor.body);
-                sql.push(", ").bind(now.as_millis()).push(")");
-            }
-            sql.push(" ON CONFLICT (kind, hash) DO UPDATE SET seen_at = excluded.seen_at");
-            sql.query().execute(&mut *connection).await?;
-        }
-        Ok(())
+        Ok(keep(connection, &self.0, now).await?)
     }
 }
 

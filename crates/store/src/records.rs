@@ -42,7 +42,7 @@ impl Store {
     ///
     /// A caller that stops waiting must still close the record: it may have been opened.
     pub async fn open_record(&self, opening: Opening) -> Result<Opened, Fault> {
-        let draft = Draft::new(Phase::Open, self.now(), &opening.record)?;
+        let draft = Draft::new((Phase::Open, self.now()), &opening.record, self.forms())?;
         let Opening { record: Record { record_id, .. }, redeem, claim } = opening;
         let owner = self.owner().to_owned();
         self.write(OpeningWrite { record_id, redeem, claim, draft, owner }).await
@@ -54,7 +54,7 @@ impl Store {
     /// until [`Store::catch_up`] can write it.
     pub async fn close_record(&self, closing: &Closing) -> Result<(), Fault> {
         let Closing { record, claim } = closing;
-        let draft = Draft::new(Phase::Close, self.now(), record)?;
+        let draft = Draft::new((Phase::Close, self.now()), record, self.forms())?;
         let record_id = record.record_id.clone();
         let closing = ClosingWrite { record_id, claim: claim.clone(), draft };
         self.write_or_return(closing).await.map_err(|unwritten| {

@@ -13,6 +13,7 @@ use tokio::sync::RwLock;
 use crate::artifacts::Quotas;
 use crate::database::{self, Database};
 use crate::folder::{self, FolderError};
+use crate::forms::Forms;
 use crate::objects::{Objects, Place};
 use crate::records::Late;
 use crate::writer::{Unwritten, Write, Writer};
@@ -90,6 +91,7 @@ struct Inner {
     owner: String,
     shared: bool,
     late: Late,
+    forms: Forms,
     /// This process makes calls, and does not only look.
     serving: AtomicBool,
 }
@@ -119,6 +121,7 @@ impl Store {
             owner,
             shared,
             late,
+            forms: Forms::default(),
             serving,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -155,6 +158,10 @@ impl Store {
 
     pub(crate) fn late(&self) -> &Late {
         &self.inner.late
+    }
+
+    pub(crate) fn forms(&self) -> &Forms {
+        &self.inner.forms
     }
 
     /// As [`Store::write`], but what could not be written comes back.

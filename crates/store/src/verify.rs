@@ -10,6 +10,7 @@ use crate::chain::{Link, hash};
 use crate::checkpoints::{self, Checkpoint, Word};
 use crate::database::{Connection, broken};
 use crate::entry::{self, Columns};
+use crate::forms::Shelf;
 use crate::limits;
 use crate::seal::PublicKey;
 use crate::store::Store;
@@ -38,7 +39,7 @@ pub struct ChainReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Damage {
-    /// Its body, its hash or a column is not what was written.
+    /// Its body, its hash, a column or the form it names is not what was written.
     Changed,
     /// It is not there, and later ones are.
     Deleted,
@@ -89,13 +90,15 @@ impl Store {
         let mut said = checkpoints::all(&mut reader).await?;
         said.extend(witnesses.checkpoints.iter().cloned());
         let mut walk = Walk::begin(said, &witnesses.keys);
+        let mut shelf = Shelf::default();
         loop {
             let page = page_after(&mut reader, walk.last.seq).await?;
             if page.is_empty() {
                 return Ok(walk.end());
             }
             for row in page {
-                if let Err(damage) = walk.step(&row) {
+                let form = shelf.form_of(&row.body, &mut reader).await?;
+                if let Err(damage) = walk.step(&row, form.as_deref()) {
                     return Ok(walk.report(Some(damage)));
                 }
             }
@@ -138,8 +141,8 @@ impl Walk {
         Self { purged: last.seq, last, said, checkpoints: 0, unknown_keys: 0 }
     }
 
-    fn step(&mut self, row: &Row) -> Result<(), Damage> {
-        let next = row.check(&self.last).map_err(|damage| self.gone(damage))?;
+    fn step(&mut self, row: &Row, form: Option<&str>) -> Result<(), Damage> {
+        let next = row.check(&self.last, form).map_err(|damage| self.gone(damage))?;
         for (checkpoint, signed) in self.said.get(&next.seq).into_iter().flatten() {
             match signed {
                 Some(false) => return Err(Damage::Forged),
@@ -196,7 +199,7 @@ struct Row {
 
 impl Row {
     /// This entry's place, if it is as it was written after `last`.
-    fn check(&self, last: &Link) -> Result<Link, Damage> {
+    fn check(&self, last: &Link, form: Option<&str>) -> Result<Link, Damage> {
         let next = last.next(&self.body);
         if self.seq != next.seq {
             return Err(Damage::Deleted);
@@ -205,7 +208,7 @@ impl Row {
             return Err(Damage::Moved);
         }
         let linked = self.prev_hash == last.hash && self.hash == next.hash;
-        let told = entry::told(&self.body).as_ref() == Some(&self.columns);
+        let told = entry::told(&self.body, form).as_ref() == Some(&self.columns);
         if linked && told { Ok(next) } else { Err(Damage::Changed) }
     }
 }

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use crate::chain::Link;
 use crate::database::{self, Connection, Database};
 use crate::entry::Draft;
+use crate::forms::Noted;
 use crate::limits;
 
 use batch::Failure;
@@ -93,6 +94,7 @@ impl Writer {
             appender: None,
             database,
             head: None,
+            noted: Noted::default(),
             clock,
             commits: counted,
         };
@@ -175,6 +177,7 @@ struct Desk {
     database: Database,
     /// The end of the chain as we left it; another process may have gone on from there.
     head: Option<Link>,
+    noted: Noted,
     clock: Clock,
     commits: Arc<AtomicU64>,
 }

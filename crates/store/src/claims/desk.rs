@@ -72,7 +72,7 @@ impl Store {
         record.status = status;
         record.closed_at = Some(self.now());
         record.stages.push(format!("{deed} by {who}").into());
-        let draft = Draft::new(Phase::Close, self.now(), &record)?;
+        let draft = Draft::new((Phase::Close, self.now()), &record, self.forms())?;
         let record_id = record.record_id.clone();
         self.write(Resolution { record_id, answer, draft }).await?;
         Ok(record)

@@ -3,6 +3,9 @@
 //! A call, its decision and its result repeat each other's ids, hashes and times, nearly a third of a
 //! plain record. What the rest tells is left out by [`write`] and put back by [`complete`]. A field
 //! without a value whose twin has one is `null`.
+//!
+//! Of what is left, most is the same in every call of a tool: that is the form, and an entry whose
+//! form is known only names it. What callers choose is never part of it, so that forms are few.
 
 use model::call::ServerLineage;
 use model::result::Provenance;
@@ -10,9 +13,14 @@ use model::{Answer, Call, CallResult, Decision, ItemKey, Lineage, Principal, Rec
 use serde_json::{Map, Value};
 
 use super::Phase;
-use super::object::{Object, Written};
+use super::object::{Halves, Object, Written};
 
-pub(super) const VERSION: &str = "toolgate.entry.v2";
+pub(super) const VERSION: &str = "toolgate.entry.v3";
+/// As the third version, but without a form.
+pub(super) const FORMLESS: &str = "toolgate.entry.v2";
+
+const BEGUN: &str = r#"{"version":"toolgate.entry.v3","#;
+const NAMED: &str = r#","form":""#;
 
 pub(super) const RECORD: &str = "rec_";
 pub(super) const CALL: &str = "call_";
@@ -22,15 +30,41 @@ pub(super) const RUN: &str = "run_";
 const CALL_VERSION: &str = "toolgate.call.v1";
 const RESULT_VERSION: &str = "toolgate.result.v1";
 
-pub(super) fn write(out: &mut Vec<u8>, phase: Phase, at: Timestamp, record: &Record) -> Written {
-    Object::write(out, |entry| {
-        entry.text("version", VERSION);
-        entry.text("phase", phase.as_str());
-        if at != latest(record) {
-            entry.value("at", &at)?;
-        }
-        entry.object("record", |object| write_record(object, record))
-    })
+/// Writes the form of an entry to `form`, and the rest to `own`, which [`end`] then ends.
+pub(super) fn write(
+    own: &mut Vec<u8>,
+    form: &mut Vec<u8>,
+    (phase, at): (Phase, Timestamp),
+    record: &Record,
+) -> Written {
+    let mut entry = Object::begin(own);
+    entry.text("version", VERSION);
+    entry.text("phase", phase.as_str());
+    if at != latest(record) {
+        entry.value("at", &at)?;
+    }
+    entry.half("record", form, |halves| write_record(halves, record))
+}
+
+/// The end of a body: the name of its form, or the form itself.
+pub(super) fn end(own: &mut Vec<u8>, name: Option<&str>, form: &[u8]) {
+    if let Some(name) = name {
+        own.extend_from_slice(NAMED.as_bytes());
+        own.extend_from_slice(name.as_bytes());
+        own.extend_from_slice(b"\"}");
+    } else {
+        own.extend_from_slice(b",\"form\":");
+        own.extend_from_slice(form);
+        own.push(b'}');
+    }
+}
+
+/// The form that a body names.
+///
+/// Nothing but [`end`] writes that at the end of a body; whether the body is one, its hash tells.
+pub(super) fn form_of(body: &str) -> Option<&str> {
+    let (rest, name) = body.strip_suffix("\"}")?.rsplit_once(NAMED)?;
+    rest.starts_with(BEGUN).then_some(name)
 }
 
 /// When a record was written if its entry does not say.
@@ -38,7 +72,7 @@ fn latest(record: &Record) -> Timestamp {
     record.closed_at.unwrap_or(record.opened_at)
 }
 
-fn write_record(object: &mut Object<'_>, record: &Record) -> Written {
+fn write_record(halves: &mut Halves<'_>, record: &Record) -> Written {
     let Record {
         record_id,
         status,
@@ -54,27 +88,27 @@ fn write_record(object: &mut Object<'_>, record: &Record) -> Written {
         closed_at,
         stages,
     } = record;
-    object.text("record_id", record_id.as_str());
-    object.text("status", status.as_str());
-    object.object("call", |object| write_call(object, call, record))?;
+    halves.own.text("record_id", record_id.as_str());
+    halves.form.text("status", status.as_str());
+    halves.object("call", |halves| write_call(halves, call, record))?;
     if let Some(decision) = decision {
-        object.object("decision", |object| write_decision(object, decision, call))?;
+        halves.object("decision", |halves| write_decision(halves, decision, call))?;
     }
-    object.some_text("approval_id", approval_id.as_ref());
+    halves.own.some_text("approval_id", approval_id.as_ref());
     if let Some(result) = result {
-        object.object("result", |object| write_result(object, result, record))?;
+        halves.object("result", |halves| write_result(halves, result, record))?;
     }
-    object.some("answer", answer.as_ref())?;
-    object.some("scorecard", scorecard.as_ref())?;
-    object.unless_default("redacted", redacted)?;
-    object.some("replay_rule", replay_rule.as_ref())?;
-    object.value("opened_at", opened_at)?;
-    object.some("closed_at", closed_at.as_ref())?;
-    object.texts("stages", stages);
+    halves.own.some("answer", answer.as_ref())?;
+    halves.own.some("scorecard", scorecard.as_ref())?;
+    halves.own.unless_default("redacted", redacted)?;
+    halves.form.some("replay_rule", replay_rule.as_ref())?;
+    halves.own.value("opened_at", opened_at)?;
+    halves.own.some("closed_at", closed_at.as_ref())?;
+    halves.form.texts("stages", stages);
     Ok(())
 }
 
-fn write_call(object: &mut Object<'_>, call: &Call, record: &Record) -> Written {
+fn write_call(halves: &mut Halves<'_>, call: &Call, record: &Record) -> Written {
     let Call {
         envelope_version,
         call_id,
@@ -107,43 +141,43 @@ fn write_call(object: &mut Object<'_>, call: &Call, record: &Record) -> Written 
     } = call;
     let number = record.record_id.as_str().strip_prefix(RECORD);
     let decided = record.decision.as_ref().map(|decision| decision.policy_decision_id.as_str());
-    object.unless("envelope_version", envelope_version, CALL_VERSION);
-    object.unless_numbered("call_id", call_id.as_str(), CALL, number);
-    object.unless_numbered("run_id", run_id.as_str(), RUN, number);
-    object.unless_numbered("trace_id", trace_id.as_str(), "", number);
-    object.some_text("parent_span_id", parent_span_id.as_ref());
-    object.some_text("session_id", session_id.as_ref());
-    object.some_text("parent_call_id", parent_call_id.as_ref());
-    object.some_text("method", method.as_ref());
-    object.text("asked_name", asked_name);
+    halves.form.unless("envelope_version", envelope_version, CALL_VERSION);
+    halves.own.unless_numbered("call_id", call_id.as_str(), CALL, number);
+    halves.own.unless_numbered("run_id", run_id.as_str(), RUN, number);
+    halves.own.unless_numbered("trace_id", trace_id.as_str(), "", number);
+    halves.own.some_text("parent_span_id", parent_span_id.as_ref());
+    halves.own.some_text("session_id", session_id.as_ref());
+    halves.own.some_text("parent_call_id", parent_call_id.as_ref());
+    halves.form.some_text("method", method.as_ref());
+    halves.form.text("asked_name", asked_name);
     if let Some(ItemKey { upstream, name, kind }) = item_key {
-        object.object("item_key", |object| {
+        halves.form.object("item_key", |object| {
             object.text("upstream", upstream.as_str());
             object.text("name", name);
             object.text("kind", kind.as_str());
             Ok(())
         })?;
     }
-    object.some_text("capability_id", capability_id.as_ref());
-    object.value("args", args)?;
-    object.text("args_hash", args_hash);
-    object.objects("principal_chain", principal_chain, write_principal);
-    object.some("acts_for", acts_for.as_ref())?;
-    object.unless_default("evidence_refs", evidence_refs)?;
-    object.unless_default("roles", roles)?;
-    object.unless_default("grants", grants)?;
-    object.some("ceiling", ceiling.as_ref())?;
-    object.some("scopes", scopes.as_ref())?;
-    object.some_text("intent", intent.as_ref());
-    object.some("mode_effective", mode_effective.as_ref())?;
-    object.unless_twin("policy_decision_id", policy_decision_id.as_ref(), decided);
-    object.some_text("idempotency_key", idempotency_key.as_ref());
-    object.unless_default("dry_run", dry_run)?;
+    halves.form.some_text("capability_id", capability_id.as_ref());
+    halves.own.value("args", args)?;
+    halves.own.text("args_hash", args_hash);
+    halves.own.objects("principal_chain", principal_chain, write_principal);
+    halves.own.some("acts_for", acts_for.as_ref())?;
+    halves.own.unless_default("evidence_refs", evidence_refs)?;
+    halves.own.unless_default("roles", roles)?;
+    halves.own.unless_default("grants", grants)?;
+    halves.own.some("ceiling", ceiling.as_ref())?;
+    halves.own.some("scopes", scopes.as_ref())?;
+    halves.own.some_text("intent", intent.as_ref());
+    halves.form.some("mode_effective", mode_effective.as_ref())?;
+    halves.own.unless_twin("policy_decision_id", policy_decision_id.as_ref(), decided);
+    halves.own.some_text("idempotency_key", idempotency_key.as_ref());
+    halves.form.unless_default("dry_run", dry_run)?;
     if *started_at != record.opened_at {
-        object.value("started_at", started_at)?;
+        halves.own.value("started_at", started_at)?;
     }
-    object.value("deadline", deadline)?;
-    object.object("lineage", |object| write_lineage(object, lineage))
+    halves.own.value("deadline", deadline)?;
+    halves.form.object("lineage", |object| write_lineage(object, lineage))
 }
 
 fn write_lineage(object: &mut Object<'_>, lineage: &Lineage) -> Written {
@@ -176,7 +210,7 @@ fn write_lineage(object: &mut Object<'_>, lineage: &Lineage) -> Written {
     object.some("prompt", prompt.as_ref())
 }
 
-fn write_decision(object: &mut Object<'_>, decision: &Decision, call: &Call) -> Written {
+fn write_decision(halves: &mut Halves<'_>, decision: &Decision, call: &Call) -> Written {
     let Decision {
         policy_decision_id,
         action,
@@ -190,22 +224,22 @@ fn write_decision(object: &mut Object<'_>, decision: &Decision, call: &Call) -> 
         inputs_hash,
         at,
     } = decision;
-    object.text("policy_decision_id", policy_decision_id.as_str());
-    object.text("action", action.as_str());
-    object.text("reason", reason);
-    object.texts("matched_rule_ids", matched_rule_ids);
-    object.unless("policy_hash", policy_hash, &call.lineage.policy_hash);
+    halves.own.text("policy_decision_id", policy_decision_id.as_str());
+    halves.form.text("action", action.as_str());
+    halves.form.text("reason", reason);
+    halves.form.texts("matched_rule_ids", matched_rule_ids);
+    halves.form.unless("policy_hash", policy_hash, &call.lineage.policy_hash);
     if call.mode_effective != Some(*effective_mode) {
-        object.value("effective_mode", effective_mode)?;
+        halves.form.value("effective_mode", effective_mode)?;
     }
-    object.some_text("gate", gate.as_ref());
-    object.unless_default("obligations", obligations)?;
-    object.some("spent", spent.as_ref())?;
-    object.text("inputs_hash", inputs_hash);
-    object.value("at", at)
+    halves.form.some_text("gate", gate.as_ref());
+    halves.form.unless_default("obligations", obligations)?;
+    halves.own.some("spent", spent.as_ref())?;
+    halves.own.text("inputs_hash", inputs_hash);
+    halves.own.value("at", at)
 }
 
-fn write_result(object: &mut Object<'_>, result: &CallResult, record: &Record) -> Written {
+fn write_result(halves: &mut Halves<'_>, result: &CallResult, record: &Record) -> Written {
     let CallResult {
         envelope_version,
         call_id,
@@ -232,32 +266,33 @@ fn write_result(object: &mut Object<'_>, result: &CallResult, record: &Record) -
         provenance,
     } = result;
     let call = &record.call;
-    object.unless("envelope_version", envelope_version, RESULT_VERSION);
-    object.unless("call_id", call_id.as_str(), call.call_id.as_str());
-    object.unless("run_id", run_id.as_str(), call.run_id.as_str());
-    object.unless("trace_id", trace_id.as_str(), call.trace_id.as_str());
-    object.unless_twin("capability_id", capability_id.as_ref(), text(call.capability_id.as_ref()));
-    object.text("status", status.as_str());
-    object.value("outcome", outcome)?;
+    halves.form.unless("envelope_version", envelope_version, RESULT_VERSION);
+    halves.own.unless("call_id", call_id.as_str(), call.call_id.as_str());
+    halves.own.unless("run_id", run_id.as_str(), call.run_id.as_str());
+    halves.own.unless("trace_id", trace_id.as_str(), call.trace_id.as_str());
+    let capable = text(call.capability_id.as_ref());
+    halves.form.unless_twin("capability_id", capability_id.as_ref(), capable);
+    halves.form.text("status", status.as_str());
+    halves.form.value("outcome", outcome)?;
     if record.answer.as_ref().and_then(first_text) != Some(summary) {
-        object.text("summary", summary);
+        halves.own.text("summary", summary);
     }
-    object.unless_default("lossy", lossy)?;
-    object.unless_default("facts", facts)?;
-    object.unless_default("artifacts", artifacts)?;
-    object.unless_default("views", views)?;
-    object.some_text("result_hash", result_hash.as_ref());
-    object.unless_default("evidence", evidence)?;
-    object.unless_default("mutation_refs", mutation_refs)?;
-    object.unless_default("findings", findings)?;
-    object.some("error", error.as_ref())?;
+    halves.form.unless_default("lossy", lossy)?;
+    halves.own.unless_default("facts", facts)?;
+    halves.own.unless_default("artifacts", artifacts)?;
+    halves.own.unless_default("views", views)?;
+    halves.own.some_text("result_hash", result_hash.as_ref());
+    halves.own.unless_default("evidence", evidence)?;
+    halves.own.unless_default("mutation_refs", mutation_refs)?;
+    halves.own.unless_default("findings", findings)?;
+    halves.own.some("error", error.as_ref())?;
     let decided = text(call.policy_decision_id.as_ref());
-    object.unless_twin("policy_decision_id", policy_decision_id.as_ref(), decided);
-    object.unless_twin("approval_id", approval_id.as_ref(), text(record.approval_id.as_ref()));
-    object.unless_default("deduplicated", deduplicated)?;
-    object.value("cleaning", cleaning)?;
-    object.value("metrics", metrics)?;
-    object.object("provenance", |object| write_provenance(object, provenance))
+    halves.own.unless_twin("policy_decision_id", policy_decision_id.as_ref(), decided);
+    halves.own.unless_twin("approval_id", approval_id.as_ref(), text(record.approval_id.as_ref()));
+    halves.form.unless_default("deduplicated", deduplicated)?;
+    halves.form.value("cleaning", cleaning)?;
+    halves.own.value("metrics", metrics)?;
+    halves.form.object("provenance", |object| write_provenance(object, provenance))
 }
 
 fn write_principal(object: &mut Object<'_>, principal: &Principal) {
@@ -282,6 +317,17 @@ fn text<T: AsRef<str>>(value: Option<&T>) -> Option<&str> {
 /// A short answer is its own summary.
 fn first_text(answer: &Answer) -> Option<&str> {
     answer.content.first()?.get("text")?.as_str()
+}
+
+/// Puts the form where it belongs: into the record and its three parts.
+pub(super) fn fill(entry: &mut Map<String, Value>, form: Map<String, Value>) {
+    let Some(Value::Object(record)) = entry.get_mut("record") else { return };
+    for (name, value) in form {
+        match (record.get_mut(&name), value) {
+            (Some(Value::Object(own)), Value::Object(part)) => own.extend(part),
+            (_, value) => drop(record.insert(name, value)),
+        }
+    }
 }
 
 /// Puts back what [`write`] left out.

@@ -13,7 +13,47 @@ pub(super) struct Object<'o> {
     begun: bool,
 }
 
+/// Two objects that are written side by side, and have parts of the same names.
+pub(super) struct Halves<'o> {
+    pub(super) own: Object<'o>,
+    pub(super) form: Object<'o>,
+}
+
+impl Halves<'_> {
+    /// A part of both.
+    pub(super) fn object(
+        &mut self,
+        name: &'static str,
+        fill: impl FnOnce(&mut Halves<'_>) -> Written,
+    ) -> Written {
+        self.form.name(name);
+        self.own.half(name, self.form.out, fill)
+    }
+}
+
 impl Object<'_> {
+    /// The caller writes its end.
+    pub(super) fn begin(out: &mut Vec<u8>) -> Object<'_> {
+        out.push(b'{');
+        Object { out, begun: false }
+    }
+
+    /// An object whose other half is written elsewhere.
+    pub(super) fn half(
+        &mut self,
+        name: &'static str,
+        form: &mut Vec<u8>,
+        fill: impl FnOnce(&mut Halves<'_>) -> Written,
+    ) -> Written {
+        self.name(name);
+        let (own, form) = (Object::begin(self.out), Object::begin(form));
+        let mut halves = Halves { own, form };
+        fill(&mut halves)?;
+        halves.own.out.push(b'}');
+        halves.form.out.push(b'}');
+        Ok(())
+    }
+
     pub(super) fn write(
         out: &mut Vec<u8>,
         fill: impl FnOnce(&mut Object<'_>) -> Written,

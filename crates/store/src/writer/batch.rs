@@ -1,9 +1,11 @@
 //! One batch, one commit.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::item::{Fate, Item};
 use super::{Connection, Desk, Draft, Link, database};
+use crate::forms::{self, Form};
 use crate::{chain, failpoint, limits};
 
 /// Why a batch is not in the database, as far as one can tell.
@@ -28,6 +30,7 @@ impl Desk {
             }
             Err(error) => {
                 self.head = None;
+                self.noted.forget();
                 let stale = chain::is_stale(&error);
                 // SQLite may have dropped the transaction behind our back: begin anew.
                 database::close(connection).await;
@@ -68,11 +71,17 @@ impl Desk {
     ) -> Result<Option<Link>, sqlx::Error> {
         // Where others may write too, the head is worth nothing before the lock is ours.
         let head = self.head.clone().filter(|_| self.database.is_embedded());
+        let now = self.clock.now();
+        let forms = self.noted.missing(items.iter().filter_map(|item| item.draft()), now);
         match head {
-            Some(head) if is_one_statement(items) => {
+            Some(head) if forms.is_empty() && is_one_statement(items) => {
                 self.append_alone(connection, items, head).await.map(Some)
             }
-            head => self.transact(connection, items, head).await,
+            head => {
+                let head = self.transact(connection, items, head, &forms).await?;
+                self.noted.note(&forms, now);
+                Ok(head)
+            }
         }
     }
 
@@ -112,9 +121,14 @@ impl Desk {
         connection: &mut Connection,
         items: &mut [Box<dyn Item>],
         head: Option<Link>,
+        forms: &[Arc<Form>],
     ) -> Result<Option<Link>, sqlx::Error> {
         failpoint::write("batch.begun")?;
         let mut transaction = self.database.begin(connection).await?;
+        if !forms.is_empty() {
+            forms::keep(&mut transaction, forms, self.clock.now()).await?;
+            failpoint::write("batch.formed")?;
+        }
         let mut drafts = Vec::new();
         for item in items {
             if let Fate::Keep = self.run(&mut transaction, item).await?

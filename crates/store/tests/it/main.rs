@@ -7,6 +7,7 @@ mod artifacts;
 mod bucket;
 mod checkpoints;
 mod claims;
+mod forms;
 mod home;
 mod lock;
 mod log;

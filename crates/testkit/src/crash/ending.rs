@@ -21,8 +21,14 @@ pub enum Ending {
 }
 
 /// Passed once or seldom in the life of a gate.
-const SELDOM: [&str; 5] =
-    ["opening.redeemed", "artifact.written", "checkpoint.stored", "checkpoint.noted", "seal.made"];
+const SELDOM: [&str; 6] = [
+    "batch.formed",
+    "opening.redeemed",
+    "artifact.written",
+    "checkpoint.stored",
+    "checkpoint.noted",
+    "seal.made",
+];
 /// How often the others are passed before something happens, at most.
 const PASSES_MAX: u64 = 12;
 
