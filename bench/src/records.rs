@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use model::{
-    Call, CallId, Clock, Lineage, Principal, Record, RecordId, RecordStatus, RunId, Timestamp,
-    TraceId,
+    Call, CallId, Clock, ItemKey, ItemKind, Lineage, Principal, Record, RecordId, RecordStatus,
+    RunId, Timestamp, TraceId, UpstreamName,
 };
 use serde_json::json;
 use store::{Closing, Config, RecordFilter, Store};
@@ -130,7 +130,11 @@ fn call(now: Timestamp) -> Call {
         session_id: None,
         method: None,
         asked_name: "echo".to_owned(),
-        item_key: None,
+        item_key: Some(ItemKey {
+            upstream: UpstreamName::from_string("bench"),
+            name: "echo".to_owned(),
+            kind: ItemKind::Tool,
+        }),
         capability_id: None,
         args: json!({"text": "y".repeat(200)}),
         args_hash: "0".repeat(64),

@@ -99,7 +99,7 @@ impl Noted {
     }
 }
 
-/// Puts forms beside the history, in the transaction of the entries that name them.
+/// Puts forms, each once, beside the history, in the transaction of the entries that name them.
 pub(crate) async fn keep(
     connection: &mut Connection,
     forms: &[Arc<Form>],
@@ -113,7 +113,7 @@ pub(crate) async fn keep(
     lineage::keep(connection, &forms.iter().map(ancestor).collect::<Vec<_>>(), now).await
 }
 
-/// Forms on their way back to the entries that name them; each is fetched once.
+/// Forms on their way back to the entries that name them; the same one is rarely fetched twice.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf(HashMap<String, Option<Arc<str>>>);
 
@@ -131,6 +131,9 @@ impl Shelf {
         let found = lineage::find(connection, KIND, name).await.map_err(broken)?;
         let sound = found.filter(|text| canonical::hash_bytes(text.as_bytes()) == name);
         let form: Option<Arc<str>> = sound.map(Into::into);
+        if self.0.len() >= limits::FORMS_READ_MAX {
+            self.0.clear();
+        }
         self.0.insert(name.to_owned(), form.clone());
         Ok(form)
     }

@@ -28,6 +28,8 @@ pub(crate) const FORMS_MAX: usize = 8;
 pub(crate) const FORM_TOOLS_MAX: usize = 512;
 /// Forms that are known to be in the database.
 pub(crate) const FORMS_NOTED_MAX: usize = 8 * 1024;
+/// Forms that are held while entries are read.
+pub(crate) const FORMS_READ_MAX: usize = 1_024;
 /// How long a form counts as noted; then the next entry that names it notes it again.
 pub(crate) const FORM_FRESH: Duration = Duration::from_hours(1);
 /// What an entry takes beside its body: columns, hashes, indexes.

@@ -52,7 +52,7 @@ pub(crate) async fn find(
         .await
 }
 
-/// Each once: a statement may not touch a row twice.
+/// Of `ancestors` none may be there twice: a statement may not touch a row twice.
 pub(crate) async fn keep(
     connection: &mut Connection,
     ancestors: &[Ancestor],
