@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use auth::Doorkeeper;
 use gateway::queue::Sender;
-use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
+use gateway::{CallRequest, Cleared, Gateway, Reader, Verb, Via};
 use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
 use protocol::decode::Reference;
@@ -117,7 +117,9 @@ impl Mcp {
         match self.gateway.list(&visit.caller, what, cursor) {
             Ok(page) => {
                 let about = About { next_cursor: page.next_cursor.as_deref(), stale: page.stale };
-                encode::list(id, visit.revision, &self.server, what, page.items(), about).into()
+                let modern = visit.revision.is_modern();
+                let items = page.items(if modern { Reader::Newest } else { Reader::Older });
+                encode::list(id, visit.revision, &self.server, what, items, about).into()
             }
             Err(fault) => reply::error(id, visit.revision, &fault),
         }

@@ -11,6 +11,7 @@
 mod client;
 mod http;
 mod servers;
+mod shapes;
 mod tasks;
 mod visits;
 mod words;

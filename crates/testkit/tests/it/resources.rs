@@ -1,7 +1,7 @@
 //! Resources that are read become evidence, and what is odd about them is on record.
 
 use async_trait::async_trait;
-use gateway::{CallRequest, Mode};
+use gateway::{CallRequest, Mode, Reader};
 use model::evidence::EvidenceKind;
 use model::{Answer, Class, Code, Fault, Listed, Method, canonical};
 use policy::Permit;
@@ -207,7 +207,8 @@ async fn only_declared_prompts_and_resources_are_there_in_production() {
         .start()
         .await;
     world.gateway.keep_lineage().await.unwrap();
-    let count = |what| world.gateway.list(&World::ann(), what, None).unwrap().items().count();
+    let count =
+        |what| world.gateway.list(&World::ann(), what, None).unwrap().items(Reader::Newest).count();
     assert_eq!((count(Listed::Prompts), count(Listed::Resources)), (1, 1));
     let check = async |method: Method, name: &str, expected: Option<Code>| {
         let request = CallRequest { method, ..World::request(name, json!({})) };
