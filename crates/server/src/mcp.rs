@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::parked::Parked;
 use crate::reply::{self, Said, UnknownTool};
-use crate::sessions::Visit;
+use crate::sessions::{Underway, Visit};
 use crate::streams::Streams;
 
 /// The MCP surface of one gate, whatever the transport.
@@ -48,6 +48,26 @@ pub(crate) struct Outlet<'a> {
     /// The gate takes nothing new; long answers end.
     pub(crate) stop: &'a CancellationToken,
     pub(crate) frames: &'a Frames,
+}
+
+/// Queues an answer for a client on a line of its own, and ends its request just before the client can
+/// see that: a client that does not read keeps its requests, and so gets no more than its share of
+/// room, and one that does may use the id again. Who cancelled must not get an answer any more.
+async fn end(underway: Underway, frames: &Frames, answer: Vec<u8>) {
+    let last = || {
+        let wanted = !underway.cancel.is_cancelled();
+        drop(underway);
+        wanted.then_some(answer)
+    };
+    if frames.send_last(last).await.is_err() {
+        tracing::debug!("an answer found no client");
+    }
+}
+
+async fn deliver(frames: &Frames, answer: Vec<u8>) {
+    if frames.send(answer).await.is_err() {
+        tracing::debug!("an answer found no client");
+    }
 }
 
 impl Mcp {

@@ -12,14 +12,14 @@ use futures_util::stream::unfold;
 use gateway::Change;
 use gateway::queue::{Receiver, queue};
 use http::{HeaderMap, StatusCode};
-use model::{Client, SessionId};
+use model::{Client, Fault, SessionId};
 use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, sse};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::is_batch;
 use super::http::{Shared, event_stream, refuse};
-use super::{Frames, Mcp, Outlet, body};
+use super::{Frames, Mcp, Outlet, body, deliver, end};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::reply;
@@ -99,10 +99,16 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
         Err(refusal) => {
             return (StatusCode::BAD_REQUEST, reply::refusal(&refusal)).into_response();
         }
-        Ok((messages, true)) => batch(&shared, mailbox, messages),
+        Ok((messages, true)) => {
+            if let Err(fault) = batch(&shared, mailbox, messages) {
+                return refuse(&fault);
+            }
+        }
         Ok((messages, false)) => {
             for message in messages {
-                take(&shared, id, &mailbox, message).await;
+                if let Err(unread) = take(&shared, id, &mailbox, message) {
+                    return unread;
+                }
             }
         }
     }
@@ -110,34 +116,51 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
 }
 
 /// Answered in a task of its own, as a request is.
-fn batch(shared: &Shared, mailbox: Mailbox, messages: Vec<Result<Incoming, Refusal>>) {
+fn batch(
+    shared: &Shared,
+    mailbox: Mailbox,
+    messages: Vec<Result<Incoming, Refusal>>,
+) -> Result<(), Fault> {
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
+    let place = mailbox.visit.running.enter_batch()?;
     shared.calls.spawn(async move {
         let Mailbox { visit, frames } = mailbox;
         if let Some(answers) = mcp.batch(&visit, messages, &stop, &frames).await {
             deliver(&frames, answers).await;
         }
+        drop(place);
     });
+    Ok(())
 }
 
-async fn take(shared: &Shared, id: &str, mailbox: &Mailbox, message: Result<Incoming, Refusal>) {
+fn take(
+    shared: &Shared,
+    id: &str,
+    mailbox: &Mailbox,
+    message: Result<Incoming, Refusal>,
+) -> Result<(), Response> {
     match message {
-        Err(refusal) => deliver(&mailbox.frames, reply::refusal(&refusal)).await,
-        Ok(Incoming::Request(request)) => start(shared, id, mailbox, request).await,
+        Err(refusal) => return say(&mailbox.frames, reply::refusal(&refusal)),
+        Ok(Incoming::Request(request)) => return start(shared, id, mailbox, request),
         Ok(Incoming::Cancelled { id }) => mailbox.visit.running.cancel(&id),
         Ok(Incoming::Response { id, outcome }) => mailbox.visit.memory.answered(&id, outcome),
         Ok(Incoming::Notification { .. }) => {}
     }
+    Ok(())
 }
 
-async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Box<Asked>) {
+fn start(
+    shared: &Shared,
+    id: &str,
+    mailbox: &Mailbox,
+    request: Box<Asked>,
+) -> Result<(), Response> {
     let Mailbox { mut visit, frames } = mailbox.clone();
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let (capabilities, info) = (capabilities.clone(), info.clone());
         let client = Client { capabilities, info, ..Client::default() };
         if let Err(fault) = visit.introduce(asked_version, client) {
-            let said = reply::error(&request.id, visit.revision, &fault);
-            return deliver(&frames, said.bytes).await;
+            return say(&frames, reply::error(&request.id, visit.revision, &fault).bytes);
         }
         shared.mailboxes.introduce(id, &visit);
     }
@@ -145,26 +168,23 @@ async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Box<Asked>
     let underway = match visit.running.enter(&request.id) {
         Ok(underway) => underway,
         Err(fault) => {
-            let said = reply::error(&request.id, visit.revision, &fault);
-            return deliver(&frames, said.bytes).await;
+            return say(&frames, reply::error(&request.id, visit.revision, &fault).bytes);
         }
     };
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     shared.calls.spawn(async move {
-        let cancel = underway.cancel.clone();
-        let outlet = Outlet { cancel: &cancel, stop: &stop, frames: &frames };
+        let outlet = Outlet { cancel: &underway.cancel, stop: &stop, frames: &frames };
         let said = mcp.answer(&visit, request, &outlet).await;
-        drop(underway);
-        if !cancel.is_cancelled() {
-            deliver(&frames, said.bytes).await;
-        }
+        end(underway, &frames, said.bytes).await;
     });
+    Ok(())
 }
 
-async fn deliver(frames: &Frames, bytes: Vec<u8>) {
-    if frames.send(bytes).await.is_err() {
-        tracing::debug!("an answer found no client");
-    }
+/// What is said at once. A client that leaves so much unread that there is no room for it is told so
+/// in the answer to its message, which nobody need wait with.
+fn say(frames: &Frames, bytes: Vec<u8>) -> Result<(), Response> {
+    let unread = (StatusCode::TOO_MANY_REQUESTS, "read what the stream holds first\n");
+    frames.try_send(bytes).map_err(|_unsent| unread.into_response())
 }
 
 impl Mailboxes {

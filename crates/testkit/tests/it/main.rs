@@ -54,6 +54,7 @@ mod streamable;
 mod suite;
 mod tasks;
 mod trace;
+mod unread;
 mod wire;
 
 use std::sync::Arc;

@@ -223,10 +223,17 @@ async fn batch(
     visit: Visit,
     messages: Vec<Result<Incoming, Refusal>>,
 ) -> Response {
+    let place = match visit.running.enter_batch() {
+        Ok(place) => place,
+        Err(fault) => return refuse(&fault),
+    };
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     // There is no stream beside an array: what is said before the answers is heard by nobody.
     let (frames, _) = queue(1);
-    let answering = async move { mcp.batch(&visit, messages, &stop, &frames).await };
+    let answering = async move {
+        let _place = place;
+        mcp.batch(&visit, messages, &stop, &frames).await
+    };
     // A client that goes away leaves its calls to their end and their records.
     match tokio::spawn(shared.calls.track_future(answering)).await {
         Ok(Some(answers)) => json(StatusCode::OK, answers),
