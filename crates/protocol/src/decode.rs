@@ -3,6 +3,8 @@
 mod ask;
 pub mod meta;
 
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -55,6 +57,13 @@ pub fn label(info: &Value) -> Option<String> {
     Some(model::fault::one_line(&format!("{name} {version}"), 100))
 }
 
+/// The text of an object within the text of one, letter by letter.
+pub fn part(object: &str, key: &str) -> Option<String> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(object).ok()?;
+    let text = fields.get(key)?.get();
+    text.starts_with('{').then(|| text.to_owned())
+}
+
 fn interpret(message: Message) -> Result<Incoming, Refusal> {
     match message {
         Message::Request { id, method, params, written } => {
@@ -88,7 +97,7 @@ fn request(
         stateless: modern,
         ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
     })?;
-    let written = written.and_then(arguments);
+    let written = written.and_then(|params| part(params, "arguments"));
     Ok(Incoming::Request(Box::new(Request {
         id,
         method,
@@ -97,16 +106,6 @@ fn request(
         rest: params.into_map(),
         written,
     })))
-}
-
-fn arguments(params: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Params<'a> {
-        #[serde(borrow)]
-        arguments: Option<&'a RawValue>,
-    }
-    let params: Params<'_> = serde_json::from_str(params).ok()?;
-    params.arguments.map(|raw| raw.get().to_owned())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use gateway::queue::Sender;
 use gateway::{CallRequest, Cleared, Gateway, Reader, Verb, Via};
 use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
-use protocol::decode::Reference;
+use protocol::decode::{self, Reference};
 use protocol::encode::{self, About, ServerInfo};
 use protocol::{Ask, Id, Request, Revision};
 use serde_json::{Value, json};
@@ -185,6 +185,8 @@ impl Mcp {
         };
         let (name, args) = (std::mem::take(&mut asked.name), std::mem::take(&mut asked.args));
         let run = asked.run_id.as_deref();
+        // Arguments within arguments are a part of what is written.
+        let within = asked.written.as_deref().and_then(|text| decode::part(text, "args"));
         let (via, name, args, up_to) = match Verb::read(self.gateway.reading(), name, args) {
             Ok(Verb::Call { name, args }) if !args.is_object() => {
                 let fault = Fault::new(Code::ArgsInvalid, "`arguments` must be an object").at(name);
@@ -195,7 +197,7 @@ impl Mcp {
                 (Via::Argument, tool_id, args, Some(up_to))
             }
             Ok(Verb::Execute { tool_id: name, args, dry_run: true, up_to }) => {
-                let (via, up_to, written) = (Via::Argument, Some(up_to), None);
+                let (via, up_to, written) = (Via::Argument, Some(up_to), within);
                 *asked = CallRequest { via, name, args, up_to, written, ..*asked };
                 return said(&Box::pin(self.gateway.rehearse(&asked)).await);
             }
@@ -210,7 +212,7 @@ impl Mcp {
                 return said(&self.gateway.look(caller, kind, query.as_deref(), top_k));
             }
             Ok(Verb::Fetch { method, name, args }) => {
-                let (via, written) = (Via::Argument, None);
+                let (via, written) = (Via::Argument, within);
                 let asked = CallRequest { via, method, name, args, written, ..*asked };
                 return Box::pin(self.call(id, visit, asked.into(), token, outlet)).await;
             }
@@ -219,9 +221,8 @@ impl Mcp {
             }
             Err(fault) => return said(&self.gateway.refuse(&fault)),
         };
-        // Arguments within arguments are judged and sent as values.
         if via == Via::Argument {
-            asked.written = None;
+            asked.written = within;
         }
         asked.via = via;
         asked.name = name;
@@ -340,7 +341,7 @@ mod tests {
         check(Ask::SetLevel(model::LogLevel::Info), true, false);
         check(Ask::Subscribe { uri: "a:b".into(), wanted: true }, true, false);
         check(Ask::Discover, false, true);
-        check(Ask::Listen(protocol::decode::Interest::default()), false, true);
+        check(Ask::Listen(decode::Interest::default()), false, true);
         check(Ask::List { what: Listed::Tasks, cursor: None }, true, false);
         check(Ask::List { what: Listed::Tools, cursor: None }, true, true);
         check(Ask::Other, true, true);
