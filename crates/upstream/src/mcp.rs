@@ -69,7 +69,7 @@ impl<W: Wire> Mcp<W> {
         Asking {
             method: "tools/call",
             name: Some(permit.tool()),
-            params: Cow::Borrowed(permit.params()),
+            params: tasks::without_wish(permit.params(), errand),
             arguments: Some(permit.arguments()),
             errand: Some(errand),
             headers: self.headers(permit),
@@ -79,7 +79,7 @@ impl<W: Wire> Mcp<W> {
 
     async fn settle(&self, permit: &Permit, errand: &Errand) -> Result<Reply, Fault> {
         let asking = self.asking(permit, errand);
-        if asking.params.contains_key("task") || self.is_only_a_task(permit.tool()) {
+        if asking.params.contains_key(tasks::WISH) || self.is_only_a_task(permit.tool()) {
             return tasks::call(&self.wire, asking, errand).await;
         }
         match rounds::settle(self.wire.as_ref(), asking).await {
