@@ -32,6 +32,13 @@ pub enum Incoming {
     },
 }
 
+impl Incoming {
+    /// Whether it is a request that names its own revision, and so stands for itself.
+    pub fn is_stateless(&self) -> bool {
+        matches!(self, Self::Request(request) if request.meta.revision.is_some())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     pub id: Id,

@@ -1,6 +1,7 @@
 //! MCP over HTTP at `/mcp`: one JSON object when there is one answer, a stream when more is said.
 
 mod accept;
+pub(super) mod beside;
 mod carry;
 mod get;
 mod mirror;
@@ -9,9 +10,10 @@ mod stream;
 
 use std::sync::Arc;
 
+use axum_core::body::Body;
 use axum_core::extract::Request;
 use axum_core::response::{IntoResponse, Response};
-use http::header::ALLOW;
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -154,4 +156,12 @@ pub(super) fn refuse(fault: &model::Fault) -> Response {
         }
         _ => (status, body).into_response(),
     }
+}
+
+/// A message as the whole answer.
+pub(super) fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }

@@ -13,12 +13,12 @@ use gateway::Change;
 use gateway::queue::{Receiver, queue};
 use http::{HeaderMap, StatusCode};
 use model::{Client, Fault, SessionId};
-use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, sse};
+use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc, sse};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::is_batch;
-use super::http::{Shared, event_stream, refuse};
+use super::http::{Shared, beside, event_stream, json, refuse};
 use super::{Frames, Mcp, Outlet, body, deliver, end};
 use crate::authenticate::authenticate;
 use crate::limits;
@@ -92,13 +92,13 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
         Ok(bytes) => bytes,
         Err(refusal) => return refusal,
     };
-    let read = decode::client(&bytes).and_then(|messages| {
+    let read = decode::client(&bytes).and_then(|mut messages| {
+        beside::take(&parts.headers, &mut messages)?;
+        messages.iter().flatten().try_for_each(is_of_here)?;
         is_batch(mailbox.visit.revision, &bytes, &messages).map(|batched| (messages, batched))
     });
     match read {
-        Err(refusal) => {
-            return (StatusCode::BAD_REQUEST, reply::refusal(&refusal)).into_response();
-        }
+        Err(refusal) => return json(StatusCode::BAD_REQUEST, reply::refusal(&refusal)),
         Ok((messages, true)) => {
             if let Err(fault) = batch(&shared, mailbox, messages) {
                 return refuse(&fault);
@@ -113,6 +113,19 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
         }
     }
     (StatusCode::ACCEPTED, "Accepted").into_response()
+}
+
+/// Here nothing holds the headers of a 2026-07-28 request against its body, or ends it with its
+/// connection.
+fn is_of_here(message: &Incoming) -> Result<(), Refusal> {
+    match message {
+        Incoming::Request(request) if message.is_stateless() => {
+            let message = "a request of 2026-07-28 goes to Streamable HTTP, which this gate does not \
+                           serve here; send `initialize`";
+            Err(Refusal::new(Some(request.id.clone()), jsonrpc::INVALID_REQUEST, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Answered in a task of its own, as a request is.

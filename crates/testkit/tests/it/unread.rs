@@ -8,11 +8,10 @@ use model::limits::{FRAMES_QUEUED, REQUESTS_PER_SESSION_MAX};
 use serde_json::{Value, json};
 use server::{Transport, stdio};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use toolgate_testkit::{Recorder, Script, TestGateway, World};
 
-use crate::door::{Door, PATIENCE, status};
+use crate::door::{Door, OldStream, PATIENCE, status};
 use crate::{mcp, open_door};
 
 /// What may be under way and queued, and more than fits into any socket on the way.
@@ -34,60 +33,29 @@ fn list(id: usize) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})
 }
 
-struct Stream {
-    endpoint: String,
-    lines: tokio::io::Lines<BufReader<TcpStream>>,
-}
-
-impl Stream {
-    async fn open(door: &Door) -> Self {
-        let (stream, _) = door.stream("GET /sse", "", "").await;
-        let mut stream = Self { endpoint: String::new(), lines: BufReader::new(stream).lines() };
-        stream.endpoint = format!("POST {}", stream.data().await);
-        let hello = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
-        let hello = json!({"jsonrpc": "2.0", "id": "h", "method": "initialize", "params": hello});
-        assert_eq!(stream.post(door, &hello).await, 202);
-        stream.data().await;
-        stream
-    }
-
-    async fn post(&self, door: &Door, message: &Value) -> u16 {
-        status(&door.send(&self.endpoint, "", &message.to_string()).await)
-    }
-
-    async fn data(&mut self) -> String {
-        loop {
-            let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.unwrap();
-            if let Some(data) = line.unwrap().unwrap().strip_prefix("data: ") {
-                return data.to_owned();
-            }
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_stream_that_is_not_read_takes_no_more() {
     let world = gate().await;
     let door = Door::open(mcp(&world, open_door()), Transport::LegacySse).await;
     let check = async |message: fn(usize) -> Value, id: fn(&Value) -> &Value| {
-        let mut stream = Stream::open(&door).await;
+        let mut stream = OldStream::open(&door, "2025-03-26").await;
         let mut taken = BTreeSet::new();
         let refused = loop {
             let number = taken.len();
             assert!(number < MOST, "nothing is refused");
-            match stream.post(&door, &message(number)).await {
+            match status(&stream.post("", &message(number)).await) {
                 202 => taken.insert(number.to_string()),
                 refused => break refused,
             };
         };
         assert_eq!(refused, 429);
         while !taken.is_empty() {
-            let said: Value = serde_json::from_str(&stream.data().await).unwrap();
+            let said: Value = serde_json::from_str(&stream.heard().await).unwrap();
             // One more was told on the stream that it was too much, as long as there was room for it.
             taken.remove(&id(&said).to_string());
         }
-        assert_eq!(stream.post(&door, &message(MOST)).await, 202, "there is room again");
-        let said: Value = serde_json::from_str(&stream.data().await).unwrap();
+        assert_eq!(status(&stream.post("", &message(MOST)).await), 202, "there is room again");
+        let said: Value = serde_json::from_str(&stream.heard().await).unwrap();
         assert_eq!(id(&said), MOST);
     };
     check(list, |said| &said["id"]).await;
