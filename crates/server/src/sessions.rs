@@ -225,7 +225,7 @@ impl Sessions {
     fn forget(&self, id: &str, caller: &Caller) {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if here.get(id).is_some_and(|known| known.visit.caller.principal == caller.principal) {
-            here.remove(id);
+            here.remove(id).into_iter().for_each(|ended| ended.visit.memory.leave());
         }
     }
 

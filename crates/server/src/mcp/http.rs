@@ -15,6 +15,8 @@ use axum_core::extract::Request;
 use axum_core::response::{IntoResponse, Response};
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use protocol::Revision;
+use protocol::revision::UnknownRevision;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -128,12 +130,32 @@ async fn end_session(shared: &Shared, headers: &HeaderMap) -> Response {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),
     };
+    if let Err(response) = has_sessions(headers) {
+        return response;
+    }
     match headers.get(SESSION).and_then(|id| id.to_str().ok()) {
         Some(id) if shared.sessions.end(id, &caller).await => {
             StatusCode::NO_CONTENT.into_response()
         }
         Some(_) => StatusCode::NOT_FOUND.into_response(),
         None => only_post(),
+    }
+}
+
+/// The revision a request says it is of, if it says so.
+fn named_revision(headers: &HeaderMap) -> Result<Option<Revision>, UnknownRevision> {
+    headers.get(VERSION).map(|version| version.to_str().unwrap_or_default().parse()).transpose()
+}
+
+/// Whether there is anything but POST in the revision this request says it is of.
+fn has_sessions(headers: &HeaderMap) -> Result<(), Response> {
+    match named_revision(headers) {
+        Ok(Some(revision)) if revision.is_modern() => Err(only_post()),
+        Ok(_) => Ok(()),
+        Err(unknown) => {
+            let why = format!("{unknown}; `MCP-Protocol-Version` must name one that is served\n");
+            Err((StatusCode::BAD_REQUEST, why).into_response())
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{mcp, open_door};
 
 /// Has resources that can be followed, and says of all its lists that they change.
 #[derive(Clone, Debug, Default)]
-struct Shelf {
+pub(crate) struct Shelf {
     uris: Vec<String>,
     bell: Arc<Mutex<Option<Bell>>>,
     /// Never answers to being followed; says when it was asked.
@@ -32,6 +32,10 @@ struct Shelf {
 impl Shelf {
     fn of(uris: impl IntoIterator<Item = String>) -> Self {
         Self { uris: uris.into_iter().collect(), ..Self::default() }
+    }
+
+    pub(crate) fn bell(&self) -> Bell {
+        self.bell.lock().unwrap().clone().unwrap()
     }
 }
 
@@ -144,7 +148,7 @@ async fn an_upstream_that_hangs_keeps_nobody_from_following_others() {
 async fn flood(world: &World, shelf: &Shelf, uri: &str) {
     let watching = Arc::clone(&world.gateway);
     tokio::spawn(async move { watching.watch().await });
-    let bell = shelf.bell.lock().unwrap().clone().unwrap();
+    let bell = shelf.bell();
     let mut told = world.gateway.changes();
     for _ in 0..3_000 {
         bell.ring(Ring::Updated { uri: uri.to_owned() });
@@ -170,14 +174,19 @@ async fn hears_of_everything(mut stream: impl AsyncRead + Unpin) {
     tokio::time::timeout(PATIENCE, reading).await.unwrap();
 }
 
-fn ask(id: u64, method: &str, params: &Value) -> String {
+pub(crate) fn ask(id: u64, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
 async fn shelf() -> (World, Shelf, String) {
     let uri = format!("test://{}", "x".repeat(8 * 1024));
-    let shelf = Shelf::of([uri.clone()]);
-    (native(TestGateway::new().upstream("it", shelf.clone())).await, shelf, uri)
+    let (world, shelf) = shelf_of(&uri).await;
+    (world, shelf, uri)
+}
+
+pub(crate) async fn shelf_of(uri: &str) -> (World, Shelf) {
+    let shelf = Shelf::of([uri.to_owned()]);
+    (native(TestGateway::new().upstream("it", shelf.clone())).await, shelf)
 }
 
 fn hello() -> Value {

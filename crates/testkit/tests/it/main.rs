@@ -51,6 +51,7 @@ mod sessions;
 mod shutdown;
 mod size;
 mod streamable;
+mod streams;
 mod suite;
 mod tasks;
 mod trace;

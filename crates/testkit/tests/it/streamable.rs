@@ -124,10 +124,17 @@ async fn streamable_http_keeps_its_rules() {
         check("revision", "POST /mcp", format!("{ANN}{session}{version}"), wanted).await;
         check("revision, no session", "POST /mcp", format!("{ANN}{version}"), wanted).await;
     }
+    for (version, wanted) in [("1999-01-01", 400), ("2026-07-28", 405)] {
+        for method in ["GET /mcp", "DELETE /mcp"] {
+            let version = format!("mcp-protocol-version: {version}\r\n");
+            check("revision", method, format!("{ANN}{session}{version}"), wanted).await;
+        }
+    }
     for method in ["POST /mcp", "GET /mcp", "DELETE /mcp"] {
         check("another's session", method, format!("{BOB}{session}"), 404).await;
     }
-    check("its own end", "DELETE /mcp", format!("{ANN}{session}"), 204).await;
+    let version = "mcp-protocol-version: 2025-11-25\r\n";
+    check("its own end", "DELETE /mcp", format!("{ANN}{session}{version}"), 204).await;
     check("an ended session", "POST /mcp", format!("{ANN}{session}"), 404).await;
 }
 

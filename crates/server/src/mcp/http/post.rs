@@ -12,7 +12,7 @@ use tokio_util::sync::DropGuard;
 
 use super::carry::{self, Carried};
 use super::stream::{Stream, stream};
-use super::{SESSION, Shared, VERSION, beside, json, mirror, refuse};
+use super::{SESSION, Shared, beside, json, mirror, named_revision, refuse};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::mcp::batch::is_batch;
@@ -95,19 +95,13 @@ async fn visit(
     caller: Caller,
 ) -> Result<Option<Visit>, Refusal> {
     // A revision nobody knows is refused within a session, too.
-    let revision = match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
-        None => Revision::UNNAMED_HTTP,
-        Some(version) => {
-            version.parse().map_err(|error: protocol::revision::UnknownRevision| {
-                Refusal::new(None, jsonrpc::INVALID_REQUEST, error.to_string())
-            })?
-        }
-    };
+    let revision = named_revision(headers)
+        .map_err(|error| Refusal::new(None, jsonrpc::INVALID_REQUEST, error.to_string()))?;
     if let Some(id) = headers.get(SESSION) {
         let id = id.to_str().unwrap_or_default();
         return Ok(shared.sessions.find(id, caller).await);
     }
-    Ok(Some(Visit::new(caller, revision)))
+    Ok(Some(Visit::new(caller, revision.unwrap_or(Revision::UNNAMED_HTTP))))
 }
 
 async fn single(shared: &Arc<Shared>, mut visit: Visit, request: Box<Asked>) -> Response {
