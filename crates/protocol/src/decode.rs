@@ -47,7 +47,8 @@ pub struct Request {
     pub meta: Meta,
     /// Parameters that do not decide the way, to be passed on as they are.
     pub rest: Map<String, Value>,
-    /// The text of a tool's arguments, where its numbers are spelled in a way that values do not keep.
+    /// The text of the arguments, where their numbers are spelled in a way that values do not keep; of
+    /// all parameters, where nobody knows which are arguments.
     pub written: jsonrpc::Written,
 }
 
@@ -104,7 +105,11 @@ fn request(
         stateless: modern,
         ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
     })?;
-    let written = written.and_then(|params| part(params, "arguments"));
+    let written = written.and_then(|params| match ask {
+        Ask::CallTool { .. } | Ask::GetPrompt { .. } => part(params, "arguments"),
+        Ask::Other => Some(params.to_owned()),
+        _ => None,
+    });
     Ok(Incoming::Request(Box::new(Request {
         id,
         method,

@@ -1,10 +1,12 @@
 //! What the gate says, as bytes in the client's revision.
 
+mod spelled;
+
 use model::{Answer, Listed, Method};
 use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use self::spelled::Spelled;
 use crate::jsonrpc::{Id, RpcError};
 use crate::revision::Revision;
 
@@ -123,13 +125,11 @@ pub fn answer(
     if !dressed && !has_odd_shape(answer) {
         return response(id, answer);
     }
-    if let (true, Some(text)) = (revision.is_modern(), spelled(answer, revision, server)) {
-        return response(id, &text);
-    }
     let mut result = match serde_json::to_value(answer) {
         Ok(Value::Object(result)) => result,
         _ => Map::new(),
     };
+    let written = answer.written.as_deref().map(|text| (text, Value::from(result.clone())));
     if revision.is_modern() {
         if *method == Method::ReadResource && !answer.is_interim() {
             private(&mut result);
@@ -138,7 +138,12 @@ pub fn answer(
     } else {
         undress(&mut result);
     }
-    response(id, &result)
+    match written {
+        None => response(id, &result),
+        Some((text, plain)) => {
+            response(id, &Spelled { value: &result.into(), plain: &plain, text })
+        }
+    }
 }
 
 pub fn error(id: Option<&Id>, error: &RpcError) -> Vec<u8> {
@@ -193,18 +198,6 @@ fn response(id: &Id, result: &impl Serialize) -> Vec<u8> {
         result: &'a T,
     }
     bytes(&Success { jsonrpc: "2.0", id, result })
-}
-
-/// An answer that must keep its letters, with the stamps of 2026-07-28 behind them.
-fn spelled(answer: &Answer, revision: Revision, server: &ServerInfo) -> Option<Box<RawValue>> {
-    let head = answer.written.as_deref()?.trim_end().strip_suffix('}')?;
-    let mut stamps = Map::new();
-    stamp(&mut stamps, revision, server);
-    stamps.retain(|key, _| !answer.rest.contains_key(key));
-    let tail = text(&stamps);
-    let tail = tail.strip_prefix('{').filter(|tail| *tail != "}");
-    RawValue::from_string(tail.map_or_else(|| format!("{head}}}"), |tail| format!("{head},{tail}")))
-        .ok()
 }
 
 /// Keys that only 2026-07-28 puts on results.

@@ -116,7 +116,8 @@ impl Mcp {
             other => {
                 let method = std::mem::take(&mut request.method);
                 let (method, name, args) = forwarded(other, method);
-                let (asked, token) = call_request(visit, &mut request, method, name, args);
+                let (mut asked, token) = call_request(visit, &mut request, method, name, args);
+                asked.written = request.written.take();
                 self.call(&request.id, visit, asked, token, outlet).await
             }
         }
