@@ -78,7 +78,8 @@ impl Mcp {
         mut request: Box<Request>,
         outlet: &Outlet<'_>,
     ) -> Said {
-        if !is_offered(&request.ask, visit.revision) {
+        let ask = &request.ask;
+        if !is_offered(ask, visit.revision) || is_native(ask) && !self.gateway.passes_all() {
             return reply::unknown_method(&request.id, &request.method);
         }
         // The rest of the request stays in its place: what is under way is moved when it begins.
@@ -132,9 +133,6 @@ impl Mcp {
     }
 
     fn list(&self, id: &Id, visit: &Visit, what: Listed, cursor: Option<&str>) -> Said {
-        if what != Listed::Tools && !self.gateway.passes_all() {
-            return reply::unknown_method(id, what.method());
-        }
         match self.gateway.list(&visit.caller, what, cursor) {
             Ok(page) => {
                 let about = About { next_cursor: page.next_cursor.as_deref(), stale: page.stale };
@@ -267,6 +265,14 @@ fn is_offered(ask: &Ask, revision: Revision) -> bool {
         | Ask::GetPrompt { .. }
         | Ask::Complete(_)
         | Ask::Other => true,
+    }
+}
+
+/// Whether it is about what only native mode passes on; in the others nothing but tools is offered.
+fn is_native(ask: &Ask) -> bool {
+    match ask {
+        Ask::List { what, .. } => *what != Listed::Tools,
+        ask => matches!(ask, Ask::Subscribe { .. } | Ask::SetLevel(_)),
     }
 }
 

@@ -96,8 +96,11 @@ impl Mcp {
         }
     }
 
-    async fn honour(&self, visit: &Visit, wanted: Interest) -> Interest {
+    async fn honour(&self, visit: &Visit, mut wanted: Interest) -> Interest {
         let capabilities = self.gateway.capabilities(true);
+        if !self.gateway.passes_all() {
+            wanted = Interest { tools: wanted.tools, ..Interest::default() };
+        }
         let mut uris = Vec::new();
         for uri in first_of(wanted.uris) {
             match self.gateway.follow(&visit.caller, &uri, true).await {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateway::queue::{Receiver, queue};
-use gateway::{CallRequest, Cleared, Done, News, Question, Via, Watch, bound_to};
+use gateway::{CallRequest, Cleared, Done, Gateway, News, Question, Via, Watch, bound_to};
 use model::{Fault, Method, SessionId};
 use protocol::{Id, encode, jsonrpc};
 use serde_json::{Map, Value};
@@ -41,7 +41,8 @@ impl Mcp {
                 }
             }
         };
-        let mut desk = Desk { visit, token, outlet, asked: Vec::new(), questions: Vec::new() };
+        let (gateway, asked, questions) = (&self.gateway, Vec::new(), Vec::new());
+        let mut desk = Desk { visit, token, outlet, gateway, asked, questions };
         while desk.questions.is_empty() {
             // No arm loses anything: `recv` is cancel safe and the call is only borrowed.
             tokio::select! {
@@ -150,6 +151,7 @@ struct Desk<'a> {
     visit: &'a Visit,
     token: Option<Value>,
     outlet: &'a Outlet<'a>,
+    gateway: &'a Gateway,
     asked: Vec<Id>,
     /// For a client that must ask again to answer them.
     questions: Vec<Question>,
@@ -166,7 +168,8 @@ impl Desk<'_> {
         match news {
             News::Progress(fields) => self.progress(&fields),
             News::Log(level, params) => {
-                if self.visit.wants_log(level) {
+                // Where the log is not among what is offered, nobody could turn it down either.
+                if self.gateway.passes_all() && self.visit.wants_log(level) {
                     self.send(encode::notification("notifications/message", params.get()));
                 }
             }

@@ -30,7 +30,7 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    fn of(uris: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn of(uris: impl IntoIterator<Item = String>) -> Self {
         Self { uris: uris.into_iter().collect(), ..Self::default() }
     }
 
