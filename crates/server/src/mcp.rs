@@ -48,6 +48,16 @@ pub(crate) struct Outlet<'a> {
     /// The gate takes nothing new; long answers end.
     pub(crate) stop: &'a CancellationToken,
     pub(crate) frames: &'a Frames,
+    pub(crate) carrier: Carrier,
+}
+
+/// Whether what carries the frames carries those of others, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// This request's alone: its end is the end of it.
+    Own,
+    /// Everybody's.
+    Shared,
 }
 
 /// Queues an answer for a client on a line of its own, and ends its request just before the client can

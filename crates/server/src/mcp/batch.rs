@@ -4,7 +4,7 @@ use model::Client;
 use protocol::{Ask, Incoming, Refusal, Request, Revision, jsonrpc};
 use tokio_util::sync::CancellationToken;
 
-use super::{Frames, Mcp, Outlet};
+use super::{Carrier, Frames, Mcp, Outlet};
 use crate::limits;
 use crate::reply;
 use crate::sessions::Visit;
@@ -79,7 +79,8 @@ impl Mcp {
             Ok(underway) => underway,
             Err(fault) => return Some(reply::error(&request.id, visit.revision, &fault).bytes),
         };
-        let outlet = Outlet { cancel: &underway.cancel, stop, frames };
+        let (cancel, carrier) = (&underway.cancel, Carrier::Shared);
+        let outlet = Outlet { cancel, stop, frames, carrier };
         let said = self.answer(visit, request, &outlet).await;
         (!outlet.cancel.is_cancelled()).then_some(said.bytes)
     }

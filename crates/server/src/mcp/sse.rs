@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch::is_batch;
 use super::http::{Shared, beside, event_stream, json, refuse};
-use super::{Frames, Mcp, Outlet, body, deliver, end};
+use super::{Carrier, Frames, Mcp, Outlet, body, deliver, end};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::reply;
@@ -186,7 +186,8 @@ fn start(
     };
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     shared.calls.spawn(async move {
-        let outlet = Outlet { cancel: &underway.cancel, stop: &stop, frames: &frames };
+        let (cancel, carrier) = (&underway.cancel, Carrier::Shared);
+        let outlet = Outlet { cancel, stop: &stop, frames: &frames, carrier };
         let said = mcp.answer(&visit, request, &outlet).await;
         end(underway, &frames, said.bytes).await;
     });

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::batch::is_batch;
-use super::{Frames, Mcp, Outlet, deliver, end};
+use super::{Carrier, Frames, Mcp, Outlet, deliver, end};
 use crate::limits;
 use crate::reply;
 use crate::sessions::Visit;
@@ -145,7 +145,8 @@ impl Pipe {
         let mcp = Arc::clone(&self.mcp);
         let (stop, frames) = (self.stop.clone(), self.frames.clone());
         let work = async move {
-            let outlet = Outlet { cancel: &underway.cancel, stop: &stop, frames: &frames };
+            let (cancel, carrier) = (&underway.cancel, Carrier::Shared);
+            let outlet = Outlet { cancel, stop: &stop, frames: &frames, carrier };
             let said = mcp.answer(&visit, request, &outlet).await;
             end(underway, &frames, said.bytes).await;
         };

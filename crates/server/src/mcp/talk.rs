@@ -47,12 +47,13 @@ impl Mcp {
             // No arm loses anything: `recv` is cancel safe and the call is only borrowed.
             tokio::select! {
                 biased;
+                // First, so that no flood of news keeps it waiting.
+                () = outlet.cancel.cancelled(), if call.goes_on() => {
+                    call.cancel.iter().for_each(CancellationToken::cancel);
+                }
                 Some(news) = call.heard.recv() => {
                     desk.pass_on(news);
                     desk.pass_on_all(&mut call.heard);
-                }
-                () = outlet.cancel.cancelled(), if call.goes_on() => {
-                    call.cancel.iter().for_each(CancellationToken::cancel);
                 }
                 done = &mut call.making => {
                     desk.pass_on_all(&mut call.heard);
@@ -164,7 +165,11 @@ impl Desk<'_> {
         }
     }
 
+    /// Of a request that was cancelled nothing is said any more; whoever asks hears that nobody answers.
     fn pass_on(&mut self, news: News) {
+        if self.outlet.cancel.is_cancelled() {
+            return;
+        }
         match news {
             News::Progress(fields) => self.progress(&fields),
             News::Log(level, params) => {

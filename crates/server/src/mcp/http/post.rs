@@ -16,7 +16,7 @@ use super::{SESSION, Shared, beside, json, mirror, named_revision, refuse};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::mcp::batch::is_batch;
-use crate::mcp::{Outlet, body};
+use crate::mcp::{Carrier, Outlet, body};
 use crate::reply::{self, Said};
 use crate::sessions::Visit;
 
@@ -179,7 +179,8 @@ fn start(shared: &Arc<Shared>, visit: Visit, request: Box<Asked>) -> Result<Star
     let (calls, shared) = (&shared.calls, Arc::clone(shared));
     let answer = calls.track_future(async move {
         let _place = place;
-        let outlet = Outlet { cancel: &underway.cancel, stop: &shared.stop, frames: &frames };
+        let (cancel, stop, carrier) = (&underway.cancel, &shared.stop, Carrier::Own);
+        let outlet = Outlet { cancel, stop, frames: &frames, carrier };
         shared.mcp.answer(&visit, request, &outlet).await
     });
     Ok(Started { news, answer: Carried::new(answer), cancel_on_close })
