@@ -32,8 +32,9 @@ impl Mcp {
             return reply::error(id, visit.revision, &not_here(&method));
         }
         let mut call = match Resumed::take(&mut request, visit.client.rounds) {
-            None => self.begin(visit, request, token.is_some(), outlet),
-            Some(resumed) => {
+            Err(fault) => return reply::error(id, visit.revision, &fault),
+            Ok(None) => self.begin(visit, request, token.is_some(), outlet),
+            Ok(Some(resumed)) => {
                 let resuming = self.resume(visit, request, resumed, token.is_some(), outlet);
                 match Box::pin(resuming).await {
                     Ok(call) => call,
