@@ -95,16 +95,15 @@ fn request(
     mut params: Fields,
     written: Option<&str>,
 ) -> Result<Incoming, Refusal> {
-    let meta = meta::take(&mut params).map_err(|error| Refusal {
+    let meta = meta::take(&mut params).map_err(|refused| Refusal {
         id: Some(id.clone()),
-        error,
-        stateless: true,
+        stateless: refused.stateless,
+        error: refused.error,
     })?;
     let modern = meta.revision.is_some();
-    let ask = ask::take(&method, modern, &mut params).map_err(|message| Refusal {
-        stateless: modern,
-        ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
-    })?;
+    // Whatever the revision, what is wrong with the parameters of a method is an answer to it.
+    let ask = ask::take(&method, modern, &mut params)
+        .map_err(|message| Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message))?;
     let written = written.and_then(|params| match ask {
         Ask::CallTool { .. } | Ask::GetPrompt { .. } => part(params, "arguments"),
         Ask::Other => Some(params.to_owned()),
@@ -218,6 +217,21 @@ mod tests {
         check("tools/list", json!({"_meta": 7}), "_meta");
         check("prompts/get", json!({"name": "p", "arguments": [1]}), "arguments");
         check("tools/list", json!({"_meta": {meta::VERSION: "2026-07-28"}}), meta::CAPABILITIES);
+    }
+
+    /// PROTOCOL 1.3: only what a stateless request must say of itself has a status of its own.
+    #[test]
+    fn a_wrong_parameter_is_no_bad_request() {
+        let check = |params: Value, stateless: bool| {
+            let refusal = read_request("tools/call", &params).unwrap_err();
+            assert_eq!(refusal.stateless, stateless, "{params}");
+        };
+        let whole = json!({meta::VERSION: "2026-07-28", meta::CAPABILITIES: {}});
+        check(json!({"_meta": whole}), false);
+        check(json!({"name": "t", "_meta": {meta::VERSION: "2026-07-28"}}), true);
+        check(json!({"name": "t", "_meta": {meta::VERSION: "2031-01-01"}}), true);
+        check(json!({"name": "t", "_meta": {meta::CEILING: "sky"}}), false);
+        check(json!({"name": "t", "_meta": 7}), false);
     }
 
     #[test]

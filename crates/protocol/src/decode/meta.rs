@@ -41,17 +41,30 @@ pub struct Meta {
     pub rest: Map<String, Value>,
 }
 
+/// Why a `_meta` cannot be taken, and whether that is what a stateless request must say of itself.
+pub(super) struct Refused {
+    pub(super) error: RpcError,
+    pub(super) stateless: bool,
+}
+
+impl From<RpcError> for Refused {
+    fn from(error: RpcError) -> Self {
+        Self { error, stateless: false }
+    }
+}
+
 /// Takes `_meta` out of the parameters.
-pub(super) fn take(params: &mut Fields) -> Result<Meta, RpcError> {
+pub(super) fn take(params: &mut Fields) -> Result<Meta, Refused> {
     let mut rest = match params.take("_meta") {
         None | Some(Value::Null) => return Ok(Meta::default()),
         Some(Value::Object(rest)) => rest,
-        Some(_) => return Err(invalid("`_meta` must be an object")),
+        Some(_) => return Err(invalid("`_meta` must be an object").into()),
     };
     let mut meta = Meta { traceparent: text(rest.get("traceparent")), ..Meta::default() };
     if let Some(version) = rest.shift_remove(VERSION) {
-        meta.revision = Some(modern(&version)?);
-        meta.client = client(&mut rest)?;
+        let stateless = |error| Refused { error, stateless: true };
+        meta.revision = Some(modern(&version).map_err(stateless)?);
+        meta.client = client(&mut rest).map_err(stateless)?;
     }
     meta.progress_token = rest.shift_remove("progressToken").filter(|token| !token.is_null());
     meta.run_id = rest.shift_remove(RUN).as_ref().and_then(|value| text(Some(value)));
