@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use catalog::menu::Mode;
 use catalog::{Catalogue, Entry, menu};
 use context::{Cleared, Redactor};
+use model::limits::{LISTS_MAX, PAGE_ITEMS, SIGHT_FRESH};
 use model::{Caller, Code, Fault, Generation, Listed, Timestamp, canonical};
 use policy::Rules;
 use serde_json::{Map, Value, json};
@@ -14,15 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::gateway::Gateway;
 use crate::sights::Viewer;
 
-/// Items of one page. Larger than most catalogues: not every client asks for a second page.
-pub const PAGE_ITEMS: usize = 2_000;
-/// How long a prepared list serves the same caller. Rules that look at the clock lag by this much
-/// in lists, never in calls.
-const FRESH: Duration = Duration::from_secs(1);
-/// Lists kept prepared.
-const LISTS_MAX: usize = 256;
-/// Digits of a list's hash in its cursors.
-const CURSOR_WORD: usize = 16;
+/// As much of a list's hash as stands in its cursors.
+const CURSOR_WORD: std::ops::RangeTo<usize> = ..16;
 
 /// One page of a list, each item one line of JSON.
 #[derive(Clone, Debug)]
@@ -99,7 +92,7 @@ impl Lines {
         let lines = items.get();
         let paged = lines.len() > PAGE_ITEMS;
         let hash = paged.then(|| canonical::hash_bytes(lines.join("\n").as_bytes()));
-        let word = hash.as_deref().and_then(|hash| hash.get(..CURSOR_WORD)).unwrap_or_default();
+        let word = hash.as_deref().and_then(|hash| hash.get(CURSOR_WORD)).unwrap_or_default();
         Self { word: word.to_owned(), items, older }
     }
 
@@ -110,7 +103,7 @@ impl Lines {
     /// Where the page of a cursor begins.
     fn offset(&self, cursor: &str) -> Result<usize, Fault> {
         let is_word = |word: &str| {
-            word.len() == CURSOR_WORD && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+            word.len() == CURSOR_WORD.end && word.bytes().all(|byte| byte.is_ascii_hexdigit())
         };
         let read = cursor.split_once('.').filter(|(word, _)| is_word(word));
         match read.and_then(|(word, from)| Some((word, usize::from_str_radix(from, 16).ok()?))) {
@@ -202,7 +195,7 @@ impl Gateway {
         let known = self.prepared.lists.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = known
             .get(&key)
-            .filter(|list| list.generation == generation && now.since(list.at) < FRESH)
+            .filter(|list| list.generation == generation && now.since(list.at) < SIGHT_FRESH)
             .filter(|list| Arc::ptr_eq(&list.rules, &rules));
         if let Some(list) = fresh {
             return Arc::clone(&list.lines);

@@ -1,5 +1,6 @@
 //! What travels beside the arguments of a request, in `_meta`.
 
+use model::limits::{CITED_CHARS_MAX, CITED_MAX};
 use model::{ApprovalMode, Client, LogLevel};
 use serde_json::{Map, Value};
 
@@ -20,9 +21,6 @@ pub const INTENT: &str = "toolgate/intent";
 pub const CEILING: &str = "toolgate/ceiling";
 /// The facts a call rests on, by what records call them.
 pub const EVIDENCE: &str = "toolgate/evidence";
-/// So many of them, of so many characters each.
-const EVIDENCE_MAX: usize = 32;
-const EVIDENCE_CHARS_MAX: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
@@ -89,8 +87,8 @@ pub(super) fn take(params: &mut Fields) -> Result<Meta, Refused> {
 
 /// What is cited must be readable: a fact that was left out would look like one that is missing.
 fn evidence(cited: &Value) -> Result<Vec<String>, RpcError> {
-    let refs = cited.as_array().filter(|refs| refs.len() <= EVIDENCE_MAX);
-    let short = |value: &Value| text(Some(value)).filter(|text| text.len() <= EVIDENCE_CHARS_MAX);
+    let refs = cited.as_array().filter(|refs| refs.len() <= CITED_MAX);
+    let short = |value: &Value| text(Some(value)).filter(|text| text.len() <= CITED_CHARS_MAX);
     let read = refs.and_then(|refs| refs.iter().map(short).collect::<Option<Vec<_>>>());
     read.ok_or_else(|| invalid(&format!("`{EVIDENCE}` must be a short list of short texts")))
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use gateway::Mode;
-use gateway::listing::PAGE_ITEMS;
+use model::limits::PAGE_ITEMS;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
