@@ -67,6 +67,8 @@ async fn hears(stream: &mut TcpStream, what: &str) {
     while !String::from_utf8_lossy(&heard).contains(what) {
         heard.push(stream.read_u8().await.unwrap());
     }
+    // Nothing is kept that an id could stand for.
+    assert!(!String::from_utf8_lossy(&heard).contains("\nid:"));
 }
 
 /// What the newer was told last may have been lost with it, so everything may have changed.
