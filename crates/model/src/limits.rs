@@ -66,6 +66,8 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Silence on a stream before a comment keeps it open.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How long a browser goes by what it heard about a page.
+pub const PREFLIGHT_KEPT: Duration = Duration::from_mins(10);
 /// Frames queued for one client that does not read.
 pub const FRAMES_QUEUED: usize = 256;
 /// Progress reports queued within one call.

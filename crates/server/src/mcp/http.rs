@@ -3,6 +3,7 @@
 mod accept;
 pub(super) mod beside;
 mod carry;
+mod cors;
 mod get;
 mod mirror;
 mod post;
@@ -79,11 +80,29 @@ pub async fn serve(
     Ok(())
 }
 
-/// Host and Origin, before anything else and on every route; then the route.
+/// Host and Origin, before anything else and on every route; then what their browser must hear of
+/// pages of other origins, then the route.
 async fn answer(shared: Arc<Shared>, request: Request) -> Response {
     if let Err((status, why)) = shared.guard.check(request.headers()) {
         return (status, format!("{why}\n")).into_response();
     }
+    let Some(page) = shared.guard.reader(request.headers()).filter(|_| is_route(&request)) else {
+        return route(shared, request).await;
+    };
+    let answer = if cors::asks(request.method(), request.headers()) {
+        cors::may_send()
+    } else {
+        Box::pin(route(shared, request)).await
+    };
+    cors::may_read(answer, page)
+}
+
+/// Whether it goes to MCP. What is for people is for pages of the gate's own.
+fn is_route(request: &Request) -> bool {
+    ["/mcp", "/sse", "/messages/"].contains(&request.uri().path())
+}
+
+async fn route(shared: Arc<Shared>, request: Request) -> Response {
     let method = request.method().clone();
     match (shared.transport, request.uri().path(), method) {
         (Transport::Streamable, "/mcp", Method::POST) => post::post(shared, request).await,
