@@ -4,6 +4,7 @@ mod batch;
 pub(crate) mod body;
 pub mod http;
 mod listen;
+mod offered;
 mod sse;
 pub mod stdio;
 mod talk;
@@ -17,13 +18,15 @@ use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
 use protocol::decode::{self, Reference};
 use protocol::encode::{self, About, ServerInfo};
-use protocol::{Ask, Id, Request, Revision};
+use protocol::{Ask, Id, Request};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use self::offered::is_offered;
 use crate::parked::Parked;
 use crate::reply::{self, Said, UnknownTool};
-use crate::sessions::{Underway, Visit};
+use crate::running::Underway;
+use crate::sessions::Visit;
 use crate::streams::Streams;
 
 /// The MCP surface of one gate, whatever the transport.
@@ -88,8 +91,7 @@ impl Mcp {
         mut request: Box<Request>,
         outlet: &Outlet<'_>,
     ) -> Said {
-        let ask = &request.ask;
-        if !is_offered(ask, visit.revision) || is_native(ask) && !self.gateway.passes_all() {
+        if !is_offered(&request.ask, visit.revision, &self.gateway) {
             return reply::unknown_method(&request.id, &request.method);
         }
         // The rest of the request stays in its place: what is under way is moved when it begins.
@@ -255,37 +257,6 @@ fn knows_tasks(visit: &Visit) -> bool {
     extensions.and_then(|extensions| extensions.get(TASKS)).is_some()
 }
 
-/// Whether the revision has the method at all.
-fn is_offered(ask: &Ask, revision: Revision) -> bool {
-    use model::TaskVerb::{Result, Update};
-    let modern = revision.is_modern();
-    match ask {
-        Ask::Removed => false,
-        Ask::Initialize { .. }
-        | Ask::Ping
-        | Ask::SetLevel(_)
-        | Ask::Subscribe { .. }
-        | Ask::List { what: Listed::Tasks, .. }
-        | Ask::Task { verb: Result, .. } => !modern,
-        Ask::Discover | Ask::Listen(_) | Ask::Task { verb: Update, .. } => modern,
-        Ask::Task { .. }
-        | Ask::List { .. }
-        | Ask::CallTool { .. }
-        | Ask::ReadResource { .. }
-        | Ask::GetPrompt { .. }
-        | Ask::Complete(_)
-        | Ask::Other => true,
-    }
-}
-
-/// Whether it is about what only native mode passes on; in the others nothing but tools is offered.
-fn is_native(ask: &Ask) -> bool {
-    match ask {
-        Ask::List { what, .. } => *what != Listed::Tools,
-        ask => matches!(ask, Ask::Subscribe { .. } | Ask::SetLevel(_)),
-    }
-}
-
 /// What is passed on to an upstream: how, to whom, with what.
 fn forwarded(ask: Ask, method: String) -> (Method, String, Value) {
     match ask {
@@ -342,25 +313,4 @@ fn client_of(visit: &Visit) -> Arc<Client> {
 fn not_here(method: &Method) -> Fault {
     let message = format!("method `{}` is not offered here", method.as_str());
     Fault::new(Code::MethodNotFound, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_revision_has_its_own_methods() {
-        let check = |ask: Ask, old: bool, new: bool| {
-            assert_eq!(is_offered(&ask, Revision::V2025_11_25), old, "{ask:?}");
-            assert_eq!(is_offered(&ask, Revision::V2026_07_28), new, "{ask:?}");
-        };
-        check(Ask::Ping, true, false);
-        check(Ask::SetLevel(model::LogLevel::Info), true, false);
-        check(Ask::Subscribe { uri: "a:b".into(), wanted: true }, true, false);
-        check(Ask::Discover, false, true);
-        check(Ask::Listen(decode::Interest::default()), false, true);
-        check(Ask::List { what: Listed::Tasks, cursor: None }, true, false);
-        check(Ask::List { what: Listed::Tools, cursor: None }, true, true);
-        check(Ask::Other, true, true);
-    }
 }
