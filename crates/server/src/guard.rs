@@ -50,9 +50,11 @@ impl Guard {
 
     /// The `Origin` of a page that may read its answers, as it was sent.
     pub(crate) fn reader(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        let said = headers.get(ORIGIN).filter(|_| !self.readers.is_empty())?;
+        if self.readers.is_empty() {
+            return None;
+        }
         origin(headers).filter(|origin| self.readers.contains(origin))?;
-        Some(said.clone())
+        headers.get(ORIGIN).cloned()
     }
 
     /// The status and words of a refusal, if there is reason for one.
