@@ -39,7 +39,7 @@ export async function visit(url, reported) {
   }
 }
 
-/** A page of another origin. */
+/** A page of another origin; its text, or what makes it when it is asked for. */
 export async function foreignPage(html) {
   const { reported, answer } = report(html);
   const server = createServer((request, response) => {
@@ -82,7 +82,8 @@ function report(html) {
   const reported = new Promise((settle) => (resolve = settle));
   const answer = (path, body) => {
     if (path === '/report') resolve(JSON.parse(body));
-    return path === '/page' ? html : '';
+    if (path !== '/page') return '';
+    return typeof html === 'function' ? html() : html;
   };
   return { reported, answer };
 }

@@ -1,8 +1,9 @@
 // A web page gets nothing from a gate on the same machine, whatever it tries.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { Home, PATIENCE } from '../ts/home.mjs';
@@ -64,6 +65,45 @@ for (const transport of ['http', 'sse']) {
       assert.ok(answers.length >= 5, JSON.stringify(got));
     } finally {
       evil.close();
+    }
+  });
+}
+
+/** A page that is a client: it says hello, and lists tools within the session it was given. */
+const client = (target) => `<!doctype html><script>
+  const say = async (method, id, params, more) => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...more };
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    return fetch('${target}', { method: 'POST', headers, body });
+  };
+  const run = async () => {
+    const clientInfo = { name: 'page', version: '1' };
+    const hello = await say('initialize', 1, { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
+    const session = hello.headers.get('mcp-session-id');
+    const more = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
+    const listed = await (await say('tools/list', 2, {}, more)).json();
+    await fetch('${target}', { method: 'DELETE', headers: more });
+    return listed.result.tools.length;
+  };
+  run().catch(String).then((got) => fetch('/report', { method: 'POST', body: JSON.stringify(got) }));
+</script>`;
+
+for (const named of [true, false]) {
+  test(`a page ${named ? 'may be' : 'is not'} a client where its origin is ${named ? '' : 'not '}named for it`, { timeout: PATIENCE }, async () => {
+    const home = new Home();
+    // The page is there before the gate, which must know its origin; it asks for the gate's address.
+    let gate = '';
+    const page = await foreignPage(() => client(gate));
+    try {
+      const origin = JSON.stringify(new URL(page.url).origin);
+      const http = named ? `{cors: {allow_origins: [${origin}]}}` : `{allow_origins: [${origin}]}`;
+      writeFileSync(join(home.folder, 'gate.yaml'), `upstreams: {demo: {type: demo}}\nhttp: ${http}\n`);
+      gate = (await home.up('--mode', 'native', '--config', join(home.folder, 'gate.yaml'))).href;
+      const got = await visit(page.url, page.reported);
+      assert.equal(typeof got, named ? 'number' : 'string', JSON.stringify(got));
+    } finally {
+      page.close();
+      await home.close();
     }
   });
 }

@@ -223,6 +223,20 @@ pub(crate) fn native(entry: &Entry) -> Value {
     definition
 }
 
+/// The definition for readers of revisions before 2026-07-28, where it must be another one: to them
+/// what a tool gives is an object, and one schema of anything else costs them the whole list.
+pub fn for_older(definition: &Value) -> Option<Value> {
+    let gives = definition.get(OUTPUT_SCHEMA)?;
+    if gives.get("type").is_some_and(|kind| kind == "object") {
+        return None;
+    }
+    let mut older = definition.as_object()?.clone();
+    older.shift_remove(OUTPUT_SCHEMA);
+    Some(older.into())
+}
+
+const OUTPUT_SCHEMA: &str = "outputSchema";
+
 /// What a tool is called in the lists of a mode. Clients of stripped lists build calls from the name
 /// alone, so it must be one that MCP allows; whoever is shown all is shown the upstream's own.
 pub fn name_in(mode: Mode, entry: &Entry) -> &str {

@@ -61,6 +61,8 @@ fn real_catalogues_are_taken_in_whole() {
         eprintln!("!!! SKIPPED: no real catalogues at {}; set TOOLGATE_SHARED", folder().display());
         return;
     };
+    let tools: usize = sources.iter().map(|source| source.definitions.len()).sum();
+    assert_eq!((sources.len(), tools), (38, 483));
     taken_in_whole(sources);
 }
 

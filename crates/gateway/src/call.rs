@@ -82,7 +82,8 @@ pub struct CallRequest {
     /// Any rendering of the tool's name; the prompt's name, the resource's URI, the task's id.
     pub name: String,
     pub args: Value,
-    /// `args` letter by letter, where the value does not keep how numbers are spelled.
+    /// `args` letter by letter, where the value does not keep how numbers are spelled; for a method of
+    /// an extension, `params`.
     pub written: Option<String>,
     /// What else the request carries to the upstream.
     pub params: Map<String, Value>,

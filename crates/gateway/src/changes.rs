@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use catalog::Entry;
 use context::Cleared;
+use model::limits::{CHANGES_KEPT, RINGS_KEPT};
 use model::{
     CallId, Caller, Code, DecisionId, Fault, Listed, LogLevel, Method, TaskVerb, UpstreamName,
 };
@@ -18,11 +19,6 @@ use crate::browse::visible;
 use crate::doubt::Doubts;
 use crate::gateway::Gateway;
 use crate::tasks;
-
-/// Changes kept for a listener that is slow; one that falls further behind misses some.
-const CHANGES_KEPT: usize = 1_024;
-/// Changes of one upstream that wait to be taken in.
-const RINGS_KEPT: usize = 256;
 
 /// Something a client may want to know.
 #[derive(Clone, Debug)]

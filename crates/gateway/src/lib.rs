@@ -43,7 +43,7 @@ pub use changes::Change;
 pub use context::{Cleared, Html, Profile, Redactor};
 pub use gateway::{Gateway, Parts};
 pub use lineage::{KnownTool, known_policy, known_tool};
-pub use listing::Page;
+pub use listing::{Page, Reader};
 pub use meaning::{Heard, Meaning, Meanings};
 pub use news::{News, Question};
 pub use pace::{Rate, Rates};

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use catalog::menu::Mode;
 use catalog::{Catalogue, Entry, menu};
-use context::Cleared;
+use context::{Cleared, Redactor};
+use model::limits::{LISTS_MAX, PAGE_ITEMS, SIGHT_FRESH};
 use model::{Caller, Code, Fault, Generation, Listed, Timestamp, canonical};
 use policy::Rules;
 use serde_json::{Map, Value, json};
@@ -14,15 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::gateway::Gateway;
 use crate::sights::Viewer;
 
-/// Items of one page. Larger than most catalogues: not every client asks for a second page.
-pub const PAGE_ITEMS: usize = 2_000;
-/// How long a prepared list serves the same caller. Rules that look at the clock lag by this much
-/// in lists, never in calls.
-const FRESH: Duration = Duration::from_secs(1);
-/// Lists kept prepared.
-const LISTS_MAX: usize = 256;
-/// Digits of a list's hash in its cursors.
-const CURSOR_WORD: usize = 16;
+/// As much of a list's hash as stands in its cursors.
+const CURSOR_WORD: std::ops::RangeTo<usize> = ..16;
 
 /// One page of a list, each item one line of JSON.
 #[derive(Clone, Debug)]
@@ -34,9 +27,21 @@ pub struct Page {
     pub stale: bool,
 }
 
+/// Who reads a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// A client of 2026-07-28.
+    Newest,
+    /// Any from before.
+    Older,
+}
+
 impl Page {
-    pub fn items(&self) -> impl Iterator<Item = &str> {
-        self.lines.items.get().iter().skip(self.from).take(PAGE_ITEMS).map(String::as_str)
+    pub fn items(&self, reader: Reader) -> impl Iterator<Item = &str> {
+        let lines = self.lines.items.get().iter().enumerate();
+        let other = Some(&self.lines.older).filter(|_| reader == Reader::Older);
+        let told = move |(at, line)| other.and_then(|other| other.line(at)).unwrap_or(line);
+        lines.skip(self.from).take(PAGE_ITEMS).map(told).map(String::as_str)
     }
 }
 
@@ -59,17 +64,36 @@ struct List {
 #[derive(Debug)]
 struct Lines {
     items: Cleared<Vec<String>>,
+    older: Older,
     /// Nothing where there is one page alone.
     word: String,
 }
 
+/// What is told to readers of older revisions in another way, and in which places; mostly nothing.
+#[derive(Debug)]
+struct Older {
+    places: Vec<usize>,
+    lines: Cleared<Vec<String>>,
+}
+
+impl Older {
+    fn line(&self, at: usize) -> Option<&String> {
+        self.lines.get().get(self.places.binary_search(&at).ok()?)
+    }
+}
+
 impl Lines {
-    fn new(items: Cleared<Vec<String>>) -> Self {
+    fn new(values: Vec<Value>, what: Listed, redactor: &Redactor) -> Self {
+        let tools = values.iter().filter(|_| what == Listed::Tools).enumerate();
+        let older = tools.filter_map(|(at, tool)| Some((at, menu::for_older(tool)?)));
+        let (places, told) = older.unzip();
+        let older = Older { places, lines: context::lines(told, redactor) };
+        let items = context::lines(values, redactor);
         let lines = items.get();
         let paged = lines.len() > PAGE_ITEMS;
         let hash = paged.then(|| canonical::hash_bytes(lines.join("\n").as_bytes()));
-        let word = hash.as_deref().and_then(|hash| hash.get(..CURSOR_WORD)).unwrap_or_default();
-        Self { word: word.to_owned(), items }
+        let word = hash.as_deref().and_then(|hash| hash.get(CURSOR_WORD)).unwrap_or_default();
+        Self { word: word.to_owned(), items, older }
     }
 
     fn cursor(&self, from: usize) -> Option<String> {
@@ -79,7 +103,7 @@ impl Lines {
     /// Where the page of a cursor begins.
     fn offset(&self, cursor: &str) -> Result<usize, Fault> {
         let is_word = |word: &str| {
-            word.len() == CURSOR_WORD && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+            word.len() == CURSOR_WORD.end && word.bytes().all(|byte| byte.is_ascii_hexdigit())
         };
         let read = cursor.split_once('.').filter(|(word, _)| is_word(word));
         match read.and_then(|(word, from)| Some((word, usize::from_str_radix(from, 16).ok()?))) {
@@ -171,14 +195,14 @@ impl Gateway {
         let known = self.prepared.lists.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = known
             .get(&key)
-            .filter(|list| list.generation == generation && now.since(list.at) < FRESH)
+            .filter(|list| list.generation == generation && now.since(list.at) < SIGHT_FRESH)
             .filter(|list| Arc::ptr_eq(&list.rules, &rules));
         if let Some(list) = fresh {
             return Arc::clone(&list.lines);
         }
         drop(known);
         let values = self.raw_items(catalogue, caller, what);
-        let lines = Arc::new(Lines::new(context::lines(values, &self.settings.redactor)));
+        let lines = Arc::new(Lines::new(values, what, &self.settings.redactor));
         // From when it was ready: a long list must not be stale before it is first used.
         let at = self.clock.now();
         let list = List { generation, rules, at, lines: Arc::clone(&lines) };
@@ -253,7 +277,7 @@ mod tests {
     fn a_cursor_holds_for_the_list_it_is_of() {
         let list = |name: &str| {
             let items = (0..=PAGE_ITEMS).map(|number| json!(format!("{name}{number}"))).collect();
-            Lines::new(context::lines(items, &context::Redactor::default()))
+            Lines::new(items, Listed::Tools, &Redactor::default())
         };
         let (own, same, other) = (list("a"), list("a"), list("b"));
         let cursor = own.cursor(PAGE_ITEMS).unwrap();

@@ -5,11 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use catalog::stable::Seen;
+use model::limits::CALLERS_SHOWN_MAX;
 use model::{Caller, canonical};
 use serde_json::json;
-
-/// Callers remembered at a time; the one longest silent makes room.
-const CALLERS_MAX: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Memory(Mutex<Book>);
@@ -26,7 +24,7 @@ impl Memory {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         book.turn += 1;
         let turn = book.turn;
-        if book.callers.len() >= CALLERS_MAX && !book.callers.contains_key(&key) {
+        if book.callers.len() >= CALLERS_SHOWN_MAX && !book.callers.contains_key(&key) {
             book.forget_the_most_silent();
         }
         let (used, seen) = book.callers.entry(key).or_default();
@@ -86,12 +84,12 @@ mod tests {
     #[test]
     fn the_longest_silent_caller_makes_room() {
         let memory = Memory::default();
-        for caller in 0..=CALLERS_MAX {
+        for caller in 0..=CALLERS_SHOWN_MAX {
             memory.with(caller.to_string(), |_| ());
             memory.with("kept".to_owned(), |_| ());
         }
         let book = memory.0.lock().unwrap();
-        assert_eq!(book.callers.len(), CALLERS_MAX);
+        assert_eq!(book.callers.len(), CALLERS_SHOWN_MAX);
         assert!(book.callers.contains_key("kept"));
         assert!(!book.callers.contains_key("0"));
     }

@@ -51,7 +51,13 @@ impl<T> Sender<T> {
     /// Waits for room; hands it back if nobody will take it out. Dropped before, it has put nothing
     /// in.
     pub async fn send(&self, item: T) -> Result<(), T> {
-        let mut item = Some(item);
+        self.send_last(|| Some(item)).await
+    }
+
+    /// The same with what `last` gives, if it gives anything: asked once there is room and before
+    /// anybody can see what it gave. It must not use this queue.
+    pub async fn send_last(&self, last: impl FnOnce() -> Option<T>) -> Result<(), T> {
+        let mut last = Some(last);
         poll_fn(|context| {
             let mut state = lock(&self.0);
             if state.is_full() && !state.deaf {
@@ -61,7 +67,8 @@ impl<T> Sender<T> {
                 }
                 return Poll::Pending;
             }
-            Poll::Ready(item.take().map_or(Ok(()), |item| put(state, item)))
+            let item = last.take().and_then(|last| last());
+            Poll::Ready(item.map_or(Ok(()), |item| put(state, item)))
         })
         .await
     }
@@ -157,6 +164,7 @@ impl<T> Drop for Receiver<T> {
 mod tests {
     use super::*;
     use futures_util::FutureExt as _;
+    use std::cell::Cell;
     use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
@@ -232,6 +240,26 @@ mod tests {
         drop(receiver);
         assert_eq!(times(), [1, 2]);
         assert_eq!(poll(&mut third, other), Poll::Ready(Err(3)));
+    }
+
+    #[test]
+    fn what_is_given_last_is_given_once_there_is_room() {
+        let (sender, mut receiver) = queue(1);
+        sender.try_send(1).unwrap();
+        let (woken, asked) = (Arc::new(Count::default()), Cell::new(false));
+        let last = || {
+            asked.set(true);
+            None
+        };
+        let mut sending = pin!(sender.send_last(last));
+        assert!(poll(&mut sending, &woken).is_pending() && !asked.get());
+        assert_eq!(receiver.try_recv(), Some(1));
+        assert_eq!(poll(&mut sending, &woken), Poll::Ready(Ok(())));
+        assert_eq!((asked.get(), receiver.try_recv()), (true, None));
+        assert_eq!(sender.send_last(|| Some(2)).now_or_never(), Some(Ok(())));
+        assert_eq!(receiver.try_recv(), Some(2));
+        drop(receiver);
+        assert_eq!(sender.send_last(|| Some(3)).now_or_never(), Some(Err(3)));
     }
 
     #[test]

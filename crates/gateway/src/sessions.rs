@@ -65,7 +65,7 @@ impl Gateway {
             .map_err(|error| Fault::internal(format!("session: {error}")))?;
         let session_id = kept_as(id.as_str());
         let row = SessionRow { session_id, principal: owner(caller), body };
-        Box::pin(self.store.keep_session(row, SESSION_IDLE)).await?;
+        Box::pin(self.store.keep_session(row, SESSION_IDLE, SESSIONS_PER_PRINCIPAL_MAX)).await?;
         Ok(id)
     }
 

@@ -4,20 +4,15 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use catalog::{Catalogue, Entry as Tool};
+use model::limits::{SIGHT_FRESH, VIEWS_MAX};
 use model::{ApprovalMode, Caller, Generation, Grant, Principal, Timestamp};
 use policy::{Rules, Sight};
 use serde_json::{Map, Value};
 
 use crate::browse::facts;
 use crate::gateway::Gateway;
-
-/// How long a view holds by rules that look at the clock.
-const FRESH: Duration = Duration::from_secs(1);
-/// Views kept.
-const VIEWS_MAX: usize = 256;
 
 /// All that rules about listing can know a caller by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +50,7 @@ impl View {
     fn holds(&self, generation: Generation, rules: &Arc<Rules>, now: Timestamp) -> bool {
         self.generation == generation
             && Arc::ptr_eq(&self.rules, rules)
-            && (!rules.looks().at_clock || now.since(self.at) < FRESH)
+            && (!rules.looks().at_clock || now.since(self.at) < SIGHT_FRESH)
     }
 }
 

@@ -20,6 +20,7 @@ pub mod ids;
 pub mod item;
 pub mod limits;
 pub mod method;
+pub mod numbers;
 pub mod origin;
 pub mod packed;
 pub mod pin;

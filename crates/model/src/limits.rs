@@ -66,6 +66,8 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Silence on a stream before a comment keeps it open.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How long a browser goes by what it heard about a page.
+pub const PREFLIGHT_KEPT: Duration = Duration::from_mins(10);
 /// Frames queued for one client that does not read.
 pub const FRAMES_QUEUED: usize = 256;
 /// Progress reports queued within one call.
@@ -91,6 +93,24 @@ pub const FOLLOWED_PER_CLIENT_MAX: usize = 256;
 /// Streams of changes held open, over all principals and for each.
 pub const STREAMS_MAX: usize = 20_000;
 pub const STREAMS_PER_PRINCIPAL_MAX: usize = 12_000;
+
+/// Items of one page of a list. Larger than most catalogues: not every client asks for a second page.
+pub const PAGE_ITEMS: usize = 2_000;
+/// How long what was worked out for one caller, a list or a view of the catalogue, serves it again.
+/// Rules that look at the clock lag by this much in lists, never in calls.
+pub const SIGHT_FRESH: Duration = Duration::from_secs(1);
+/// Lists kept prepared, and views of the catalogue.
+pub const LISTS_MAX: usize = 256;
+pub const VIEWS_MAX: usize = 256;
+/// Callers of whom is known what they have been shown; the one longest silent makes room.
+pub const CALLERS_SHOWN_MAX: usize = 1_000;
+/// Changes kept for a listener that is slow; one that falls further behind misses some.
+pub const CHANGES_KEPT: usize = 1_024;
+/// Changes of one upstream that wait to be taken in.
+pub const RINGS_KEPT: usize = 256;
+/// Facts that one call may cite, and the characters of each.
+pub const CITED_MAX: usize = 32;
+pub const CITED_CHARS_MAX: usize = 64;
 
 /// Rounds of questions that one call may go through before it is answered.
 pub const ROUNDS_MAX: u32 = 16;

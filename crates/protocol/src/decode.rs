@@ -3,6 +3,8 @@
 mod ask;
 pub mod meta;
 
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -30,6 +32,13 @@ pub enum Incoming {
     },
 }
 
+impl Incoming {
+    /// Whether it is a request that names its own revision, and so stands for itself.
+    pub fn is_stateless(&self) -> bool {
+        matches!(self, Self::Request(request) if request.meta.revision.is_some())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     pub id: Id,
@@ -38,7 +47,8 @@ pub struct Request {
     pub meta: Meta,
     /// Parameters that do not decide the way, to be passed on as they are.
     pub rest: Map<String, Value>,
-    /// The text of a tool's arguments, where its numbers are spelled in a way that values do not keep.
+    /// The text of the arguments, where their numbers are spelled in a way that values do not keep; of
+    /// all parameters, where nobody knows which are arguments.
     pub written: jsonrpc::Written,
 }
 
@@ -53,6 +63,13 @@ pub fn label(info: &Value) -> Option<String> {
     let name = info.get("name")?.as_str()?;
     let version = info.get("version").and_then(Value::as_str).unwrap_or("?");
     Some(model::fault::one_line(&format!("{name} {version}"), 100))
+}
+
+/// The text of an object within the text of one, letter by letter.
+pub fn part(object: &str, key: &str) -> Option<String> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(object).ok()?;
+    let text = fields.get(key)?.get();
+    text.starts_with('{').then(|| text.to_owned())
 }
 
 fn interpret(message: Message) -> Result<Incoming, Refusal> {
@@ -78,17 +95,20 @@ fn request(
     mut params: Fields,
     written: Option<&str>,
 ) -> Result<Incoming, Refusal> {
-    let meta = meta::take(&mut params).map_err(|error| Refusal {
+    let meta = meta::take(&mut params).map_err(|refused| Refusal {
         id: Some(id.clone()),
-        error,
-        stateless: true,
+        stateless: refused.stateless,
+        error: refused.error,
     })?;
     let modern = meta.revision.is_some();
-    let ask = ask::take(&method, modern, &mut params).map_err(|message| Refusal {
-        stateless: modern,
-        ..Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message)
-    })?;
-    let written = written.and_then(arguments);
+    // Whatever the revision, what is wrong with the parameters of a method is an answer to it.
+    let ask = ask::take(&method, modern, &mut params)
+        .map_err(|message| Refusal::new(Some(id.clone()), jsonrpc::INVALID_PARAMS, message))?;
+    let written = written.and_then(|params| match ask {
+        Ask::CallTool { .. } | Ask::GetPrompt { .. } => part(params, "arguments"),
+        Ask::Other => Some(params.to_owned()),
+        _ => None,
+    });
     Ok(Incoming::Request(Box::new(Request {
         id,
         method,
@@ -97,16 +117,6 @@ fn request(
         rest: params.into_map(),
         written,
     })))
-}
-
-fn arguments(params: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Params<'a> {
-        #[serde(borrow)]
-        arguments: Option<&'a RawValue>,
-    }
-    let params: Params<'_> = serde_json::from_str(params).ok()?;
-    params.arguments.map(|raw| raw.get().to_owned())
 }
 
 #[cfg(test)]
@@ -207,6 +217,21 @@ mod tests {
         check("tools/list", json!({"_meta": 7}), "_meta");
         check("prompts/get", json!({"name": "p", "arguments": [1]}), "arguments");
         check("tools/list", json!({"_meta": {meta::VERSION: "2026-07-28"}}), meta::CAPABILITIES);
+    }
+
+    /// PROTOCOL 1.3: only what a stateless request must say of itself has a status of its own.
+    #[test]
+    fn a_wrong_parameter_is_no_bad_request() {
+        let check = |params: Value, stateless: bool| {
+            let refusal = read_request("tools/call", &params).unwrap_err();
+            assert_eq!(refusal.stateless, stateless, "{params}");
+        };
+        let whole = json!({meta::VERSION: "2026-07-28", meta::CAPABILITIES: {}});
+        check(json!({"_meta": whole}), false);
+        check(json!({"name": "t", "_meta": {meta::VERSION: "2026-07-28"}}), true);
+        check(json!({"name": "t", "_meta": {meta::VERSION: "2031-01-01"}}), true);
+        check(json!({"name": "t", "_meta": {meta::CEILING: "sky"}}), false);
+        check(json!({"name": "t", "_meta": 7}), false);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What the gate says, as bytes in the client's revision.
 
+mod spelled;
+
 use model::{Answer, Listed, Method};
 use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use self::spelled::Spelled;
 use crate::jsonrpc::{Id, RpcError};
 use crate::revision::Revision;
 
@@ -120,16 +122,14 @@ pub fn answer(
     method: &Method,
 ) -> Vec<u8> {
     let dressed = revision.is_modern() || MODERN_KEYS.iter().any(|k| answer.rest.contains_key(*k));
-    if !dressed {
+    if !dressed && !has_odd_shape(answer) {
         return response(id, answer);
-    }
-    if let (true, Some(text)) = (revision.is_modern(), spelled(answer, revision, server)) {
-        return response(id, &text);
     }
     let mut result = match serde_json::to_value(answer) {
         Ok(Value::Object(result)) => result,
         _ => Map::new(),
     };
+    let written = answer.written.as_deref().map(|text| (text, Value::from(result.clone())));
     if revision.is_modern() {
         if *method == Method::ReadResource && !answer.is_interim() {
             private(&mut result);
@@ -138,7 +138,12 @@ pub fn answer(
     } else {
         undress(&mut result);
     }
-    response(id, &result)
+    match written {
+        None => response(id, &result),
+        Some((text, plain)) => {
+            response(id, &Spelled { value: &result.into(), plain: &plain, text })
+        }
+    }
 }
 
 pub fn error(id: Option<&Id>, error: &RpcError) -> Vec<u8> {
@@ -195,18 +200,6 @@ fn response(id: &Id, result: &impl Serialize) -> Vec<u8> {
     bytes(&Success { jsonrpc: "2.0", id, result })
 }
 
-/// An answer that must keep its letters, with the stamps of 2026-07-28 behind them.
-fn spelled(answer: &Answer, revision: Revision, server: &ServerInfo) -> Option<Box<RawValue>> {
-    let head = answer.written.as_deref()?.trim_end().strip_suffix('}')?;
-    let mut stamps = Map::new();
-    stamp(&mut stamps, revision, server);
-    stamps.retain(|key, _| !answer.rest.contains_key(key));
-    let tail = text(&stamps);
-    let tail = tail.strip_prefix('{').filter(|tail| *tail != "}");
-    RawValue::from_string(tail.map_or_else(|| format!("{head}}}"), |tail| format!("{head},{tail}")))
-        .ok()
-}
-
 /// Keys that only 2026-07-28 puts on results.
 const MODERN_KEYS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
@@ -222,8 +215,24 @@ fn stamp(result: &mut Map<String, Value>, revision: Revision, server: &ServerInf
     }
 }
 
-/// Takes off what older clients do not know.
+/// Whether what it gives is no object, which older clients do not read.
+fn has_odd_shape(answer: &Answer) -> bool {
+    let given = answer.structured.as_ref().or_else(|| answer.rest.get(STRUCTURED));
+    given.is_some_and(|given| !given.is_object())
+}
+
+const STRUCTURED: &str = "structuredContent";
+
+/// Takes off what older clients do not know. What was given stays to be read, as text.
 fn undress(result: &mut Map<String, Value>) {
+    if let Some(given) = result.get(STRUCTURED).filter(|given| !given.is_object()) {
+        let text = json!([{"type": "text", "text": given.to_string()}]);
+        let said = result.get("content").and_then(Value::as_array);
+        if said.is_none_or(Vec::is_empty) {
+            result.insert("content".into(), text);
+        }
+        result.shift_remove(STRUCTURED);
+    }
     for key in MODERN_KEYS {
         result.shift_remove(key);
     }
@@ -328,6 +337,50 @@ mod tests {
         };
         check(Revision::V2025_06_18, r#""result":{"contents":[]}}"#);
         check(Revision::V2026_07_28, r#""ttlMs":5,"cacheScope":"private""#);
+    }
+
+    /// PROTOCOL 1.13: up to 2025-11-25 structured content is an object. What is none is to be read in
+    /// the text.
+    #[test]
+    fn what_is_no_object_is_text_to_older_clients() {
+        let check = |said: Value, method: Method, old: &str| {
+            let Ok(answer) = Answer::read(said.clone()) else { panic!("{said}") };
+            let shown = |revision| {
+                shown(&super::answer(&Id::Number(1), revision, &server(), &answer, &method))
+            };
+            for revision in Revision::ALL.into_iter().filter(|revision| !revision.is_modern()) {
+                let wanted = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{old}}}"#);
+                assert_eq!(shown(revision), wanted, "{revision}");
+            }
+            let modern = shown(Revision::V2026_07_28);
+            assert!(modern.contains(r#""structuredContent":"#), "{modern}");
+        };
+        let call = || Method::CallTool;
+        let text = r#"{"content":[{"type":"text","text":"[1,2]"}]}"#;
+        check(json!({"content": [], "structuredContent": [1, 2]}), call(), text);
+        check(
+            json!({"structuredContent": [1, 2], "resultType": "complete", "content": []}),
+            call(),
+            text,
+        );
+        let said = json!([{"type": "text", "text": "two"}]);
+        let kept = format!(r#"{{"content":{said},"_meta":{{"a":1}}}}"#);
+        let dropped = json!({"content": said, "structuredContent": 7, "_meta": {"a": 1}});
+        check(dropped, call(), &kept);
+        let object = r#"{"content":[],"structuredContent":{"a":1}}"#;
+        check(serde_json::from_str(object).unwrap(), call(), object);
+    }
+
+    /// What came of a task is passed on as it is, and so has its structured content among the rest.
+    #[test]
+    fn what_comes_of_a_task_fits_its_reader_too() {
+        let rest = json!({"content": [{"type": "text", "text": "x"}], "structuredContent": ["x"]});
+        let answer = Answer::bare(rest.as_object().cloned().unwrap());
+        let method = Method::Task(model::TaskVerb::Result);
+        let bytes =
+            super::answer(&Id::Number(1), Revision::V2025_11_25, &server(), &answer, &method);
+        let wanted = r#""result":{"content":[{"type":"text","text":"x"}]}}"#;
+        assert!(shown(&bytes).ends_with(wanted), "{}", shown(&bytes));
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub struct Refusal {
     /// Absent when the message was too broken to carry one.
     pub id: Option<Id>,
     pub error: RpcError,
-    /// The request named its own revision, as stateless clients do; they read the HTTP status.
+    /// It is about what a stateless request must say of itself; such clients read the HTTP status.
     pub stateless: bool,
 }
 

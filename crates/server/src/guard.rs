@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use http::header::{HOST, ORIGIN};
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use model::Origin;
 
 /// The names this gate answers to.
@@ -15,6 +15,8 @@ use model::Origin;
 pub struct Guard {
     hosts: BTreeSet<String>,
     origins: BTreeSet<Origin>,
+    /// Those whose pages may read what they are answered.
+    readers: BTreeSet<Origin>,
 }
 
 impl Guard {
@@ -35,7 +37,24 @@ impl Guard {
             names.iter().map(|name| Origin::read(&format!("http://{name}:{port}"))).collect();
         hosts.extend(allow_hosts.iter().map(|host| host.to_ascii_lowercase()));
         origins.extend(allow_origins.iter().map(|origin| Origin::read(origin)));
-        Self { hosts, origins }
+        Self { hosts, origins, readers: BTreeSet::new() }
+    }
+
+    /// Lets pages of these origins in, and lets their browser show them what they are answered.
+    #[must_use]
+    pub fn readable_by(mut self, origins: &[String]) -> Self {
+        self.readers = origins.iter().map(|origin| Origin::read(origin)).collect();
+        self.origins.extend(self.readers.iter().cloned());
+        self
+    }
+
+    /// The `Origin` of a page that may read its answers, as it was sent.
+    pub(crate) fn reader(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        if self.readers.is_empty() {
+            return None;
+        }
+        origin(headers).filter(|origin| self.readers.contains(origin))?;
+        headers.get(ORIGIN).cloned()
     }
 
     /// The status and words of a refusal, if there is reason for one.
@@ -100,5 +119,29 @@ mod tests {
         check(Some("127.0.0.1:8642"), Some("http://evil.example"), 403);
         check(Some("127.0.0.1:8642"), Some("null"), 403);
         check(Some("evil.example"), Some("http://evil.example"), 421);
+    }
+
+    #[test]
+    fn only_pages_named_for_it_may_read() {
+        let bound = ([127, 0, 0, 1], 8642).into();
+        let (sends, reads) = ("https://sends.example", "https://reads.example");
+        let guard = Guard::new(bound, &[], &[sends.to_owned()]).readable_by(&[reads.to_owned()]);
+        let check = |origin: &str, taken: bool, may_read: bool| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "127.0.0.1:8642".parse().unwrap());
+            headers.insert(ORIGIN, origin.parse().unwrap());
+            assert_eq!(guard.check(&headers).is_ok(), taken, "{origin}");
+            let reader = guard.reader(&headers);
+            let reader = reader.as_ref().map(|origin| origin.to_str().unwrap());
+            assert_eq!(reader, may_read.then_some(origin));
+            headers.append(ORIGIN, origin.parse().unwrap());
+            assert!(guard.check(&headers).is_err() && guard.reader(&headers).is_none(), "twice");
+        };
+        check(reads, true, true);
+        check("HTTPS://Reads.Example", true, true);
+        check(sends, true, false);
+        check("http://127.0.0.1:8642", true, false);
+        check("https://evil.example", false, false);
+        check("null", false, false);
     }
 }

@@ -10,6 +10,7 @@ pub mod mcp;
 pub mod memory;
 pub mod parked;
 pub mod reply;
+pub mod running;
 pub mod sessions;
 pub mod streams;
 

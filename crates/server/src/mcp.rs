@@ -4,6 +4,7 @@ mod batch;
 pub(crate) mod body;
 pub mod http;
 mod listen;
+mod offered;
 mod sse;
 pub mod stdio;
 mod talk;
@@ -12,17 +13,19 @@ use std::sync::Arc;
 
 use auth::Doorkeeper;
 use gateway::queue::Sender;
-use gateway::{CallRequest, Cleared, Gateway, Verb, Via};
+use gateway::{CallRequest, Cleared, Gateway, Reader, Verb, Via};
 use model::trace::Trace;
 use model::{Caller, Client, Code, Fault, ItemKind, Listed, Method};
-use protocol::decode::Reference;
+use protocol::decode::{self, Reference};
 use protocol::encode::{self, About, ServerInfo};
-use protocol::{Ask, Id, Request, Revision};
+use protocol::{Ask, Id, Request};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use self::offered::is_offered;
 use crate::parked::Parked;
 use crate::reply::{self, Said, UnknownTool};
+use crate::running::Underway;
 use crate::sessions::Visit;
 use crate::streams::Streams;
 
@@ -48,6 +51,36 @@ pub(crate) struct Outlet<'a> {
     /// The gate takes nothing new; long answers end.
     pub(crate) stop: &'a CancellationToken,
     pub(crate) frames: &'a Frames,
+    pub(crate) carrier: Carrier,
+}
+
+/// Whether what carries the frames carries those of others, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// This request's alone: its end is the end of it.
+    Own,
+    /// Everybody's.
+    Shared,
+}
+
+/// Queues an answer for a client on a line of its own, and ends its request just before the client can
+/// see that: a client that does not read keeps its requests, and so gets no more than its share of
+/// room, and one that does may use the id again. Who cancelled must not get an answer any more.
+async fn end(underway: Underway, frames: &Frames, answer: Vec<u8>) {
+    let last = || {
+        let wanted = !underway.cancel.is_cancelled();
+        drop(underway);
+        wanted.then_some(answer)
+    };
+    if frames.send_last(last).await.is_err() {
+        tracing::debug!("an answer found no client");
+    }
+}
+
+async fn deliver(frames: &Frames, answer: Vec<u8>) {
+    if frames.send(answer).await.is_err() {
+        tracing::debug!("an answer found no client");
+    }
 }
 
 impl Mcp {
@@ -58,7 +91,7 @@ impl Mcp {
         mut request: Box<Request>,
         outlet: &Outlet<'_>,
     ) -> Said {
-        if !is_offered(&request.ask, visit.revision) {
+        if !is_offered(&request.ask, visit.revision, &self.gateway) {
             return reply::unknown_method(&request.id, &request.method);
         }
         // The rest of the request stays in its place: what is under way is moved when it begins.
@@ -96,7 +129,8 @@ impl Mcp {
             other => {
                 let method = std::mem::take(&mut request.method);
                 let (method, name, args) = forwarded(other, method);
-                let (asked, token) = call_request(visit, &mut request, method, name, args);
+                let (mut asked, token) = call_request(visit, &mut request, method, name, args);
+                asked.written = request.written.take();
                 self.call(&request.id, visit, asked, token, outlet).await
             }
         }
@@ -111,13 +145,12 @@ impl Mcp {
     }
 
     fn list(&self, id: &Id, visit: &Visit, what: Listed, cursor: Option<&str>) -> Said {
-        if what != Listed::Tools && !self.gateway.passes_all() {
-            return reply::unknown_method(id, what.method());
-        }
         match self.gateway.list(&visit.caller, what, cursor) {
             Ok(page) => {
                 let about = About { next_cursor: page.next_cursor.as_deref(), stale: page.stale };
-                encode::list(id, visit.revision, &self.server, what, page.items(), about).into()
+                let modern = visit.revision.is_modern();
+                let items = page.items(if modern { Reader::Newest } else { Reader::Older });
+                encode::list(id, visit.revision, &self.server, what, items, about).into()
             }
             Err(fault) => reply::error(id, visit.revision, &fault),
         }
@@ -163,6 +196,8 @@ impl Mcp {
         };
         let (name, args) = (std::mem::take(&mut asked.name), std::mem::take(&mut asked.args));
         let run = asked.run_id.as_deref();
+        // Arguments within arguments are a part of what is written.
+        let within = asked.written.as_deref().and_then(|text| decode::part(text, "args"));
         let (via, name, args, up_to) = match Verb::read(self.gateway.reading(), name, args) {
             Ok(Verb::Call { name, args }) if !args.is_object() => {
                 let fault = Fault::new(Code::ArgsInvalid, "`arguments` must be an object").at(name);
@@ -173,7 +208,7 @@ impl Mcp {
                 (Via::Argument, tool_id, args, Some(up_to))
             }
             Ok(Verb::Execute { tool_id: name, args, dry_run: true, up_to }) => {
-                let (via, up_to, written) = (Via::Argument, Some(up_to), None);
+                let (via, up_to, written) = (Via::Argument, Some(up_to), within);
                 *asked = CallRequest { via, name, args, up_to, written, ..*asked };
                 return said(&Box::pin(self.gateway.rehearse(&asked)).await);
             }
@@ -188,7 +223,7 @@ impl Mcp {
                 return said(&self.gateway.look(caller, kind, query.as_deref(), top_k));
             }
             Ok(Verb::Fetch { method, name, args }) => {
-                let (via, written) = (Via::Argument, None);
+                let (via, written) = (Via::Argument, within);
                 let asked = CallRequest { via, method, name, args, written, ..*asked };
                 return Box::pin(self.call(id, visit, asked.into(), token, outlet)).await;
             }
@@ -197,9 +232,8 @@ impl Mcp {
             }
             Err(fault) => return said(&self.gateway.refuse(&fault)),
         };
-        // Arguments within arguments are judged and sent as values.
         if via == Via::Argument {
-            asked.written = None;
+            asked.written = within;
         }
         asked.via = via;
         asked.name = name;
@@ -221,29 +255,6 @@ const TASKS: &str = "io.modelcontextprotocol/tasks";
 fn knows_tasks(visit: &Visit) -> bool {
     let extensions = visit.client.capabilities.get("extensions");
     extensions.and_then(|extensions| extensions.get(TASKS)).is_some()
-}
-
-/// Whether the revision has the method at all.
-fn is_offered(ask: &Ask, revision: Revision) -> bool {
-    use model::TaskVerb::{Result, Update};
-    let modern = revision.is_modern();
-    match ask {
-        Ask::Removed => false,
-        Ask::Initialize { .. }
-        | Ask::Ping
-        | Ask::SetLevel(_)
-        | Ask::Subscribe { .. }
-        | Ask::List { what: Listed::Tasks, .. }
-        | Ask::Task { verb: Result, .. } => !modern,
-        Ask::Discover | Ask::Listen(_) | Ask::Task { verb: Update, .. } => modern,
-        Ask::Task { .. }
-        | Ask::List { .. }
-        | Ask::CallTool { .. }
-        | Ask::ReadResource { .. }
-        | Ask::GetPrompt { .. }
-        | Ask::Complete(_)
-        | Ask::Other => true,
-    }
 }
 
 /// What is passed on to an upstream: how, to whom, with what.
@@ -302,25 +313,4 @@ fn client_of(visit: &Visit) -> Arc<Client> {
 fn not_here(method: &Method) -> Fault {
     let message = format!("method `{}` is not offered here", method.as_str());
     Fault::new(Code::MethodNotFound, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_revision_has_its_own_methods() {
-        let check = |ask: Ask, old: bool, new: bool| {
-            assert_eq!(is_offered(&ask, Revision::V2025_11_25), old, "{ask:?}");
-            assert_eq!(is_offered(&ask, Revision::V2026_07_28), new, "{ask:?}");
-        };
-        check(Ask::Ping, true, false);
-        check(Ask::SetLevel(model::LogLevel::Info), true, false);
-        check(Ask::Subscribe { uri: "a:b".into(), wanted: true }, true, false);
-        check(Ask::Discover, false, true);
-        check(Ask::Listen(protocol::decode::Interest::default()), false, true);
-        check(Ask::List { what: Listed::Tasks, cursor: None }, true, false);
-        check(Ask::List { what: Listed::Tools, cursor: None }, true, true);
-        check(Ask::Other, true, true);
-    }
 }

@@ -3,6 +3,8 @@
 //! Nothing here is needed to answer a request; a client that comes back to another replica loses
 //! questions that were open and what it follows, as after a broken connection.
 
+mod stream;
+
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -13,7 +15,10 @@ use model::{Caller, Code, Fault, LogLevel};
 use protocol::{Id, RpcError};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
+pub use self::stream::Stream;
+use self::stream::Streams;
 use crate::limits;
 
 type Reply = oneshot::Sender<Result<Value, WireError>>;
@@ -29,7 +34,9 @@ pub struct Memory {
     through: OnceLock<(Weak<Gateway>, Caller)>,
     /// Visits the client was asked for, oldest first, by the names they have.
     visits: Mutex<VecDeque<String>>,
-    newest_stream: AtomicU64,
+    streams: Mutex<Streams>,
+    /// Made by who wants to hear that the client has gone.
+    gone: OnceLock<CancellationToken>,
     promised: Mutex<Option<Map<String, Value>>>,
 }
 
@@ -42,7 +49,8 @@ impl Default for Memory {
             followed: Mutex::default(),
             through: OnceLock::new(),
             visits: Mutex::default(),
-            newest_stream: AtomicU64::default(),
+            streams: Mutex::default(),
+            gone: OnceLock::new(),
             promised: Mutex::default(),
         }
     }
@@ -86,9 +94,10 @@ impl Memory {
         }
     }
 
-    /// The client has gone: nobody answers what it was asked, now or later.
+    /// The client has gone: nobody answers what it was asked, now or later, and its streams end.
     pub fn leave(&self) {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.gone.get_or_init(CancellationToken::new).cancel();
     }
 
     pub fn level(&self) -> Option<LogLevel> {
@@ -162,16 +171,6 @@ impl Memory {
         visits.retain(|visit| visit != elicitation_id);
         visits.len() < before
     }
-
-    /// A number for a stream that tells of changes; the newest of a client tells, older ones do not,
-    /// so that nothing is said twice.
-    pub fn open_stream(&self) -> u64 {
-        self.newest_stream.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    pub fn is_newest(&self, stream: u64) -> bool {
-        self.newest_stream.load(Ordering::Relaxed) == stream
-    }
 }
 
 impl Drop for Memory {
@@ -244,12 +243,5 @@ mod tests {
         }
         assert_eq!(memory.follow("a:b", true).unwrap_err().code, Code::RateLimited);
         assert_eq!(memory.follow("a:0", true), Ok(false));
-    }
-
-    #[test]
-    fn only_the_newest_stream_tells() {
-        let memory = Memory::default();
-        let (first, second) = (memory.open_stream(), memory.open_stream());
-        assert!(!memory.is_newest(first) && memory.is_newest(second));
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use gateway::queue::Receiver;
 use gateway::{CallRequest, Done, News, Question};
-use model::{Caller, Code, Fault};
+use model::{Caller, Code, Fault, Method};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -60,15 +60,22 @@ pub(crate) struct Resumed {
 }
 
 impl Resumed {
-    /// Takes a state, and what comes with it, out of a request of a client that has `rounds`.
-    pub(crate) fn take(request: &mut CallRequest, rounds: bool) -> Option<Self> {
-        if !rounds {
-            return None;
+    /// Takes a state, and what comes with it, out of a request of a client that has `rounds`. One that
+    /// cannot be read stands for some call, and must not become another.
+    pub(crate) fn take(request: &mut CallRequest, rounds: bool) -> Result<Option<Self>, Fault> {
+        let goes_on =
+            matches!(request.method, Method::CallTool | Method::ReadResource | Method::GetPrompt);
+        if !rounds || !goes_on {
+            return Ok(None);
         }
-        let Value::String(state) = request.params.shift_remove("requestState")? else {
-            return None;
-        };
-        Some(Self { state, responses: request.params.shift_remove("inputResponses") })
+        match request.params.shift_remove("requestState") {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(state)) => {
+                let responses = request.params.shift_remove("inputResponses");
+                Ok(Some(Self { state, responses }))
+            }
+            Some(_) => Err(Fault::new(Code::ArgsInvalid, "`requestState` must be a string")),
+        }
     }
 }
 
@@ -184,7 +191,7 @@ mod tests {
     fn resumed(kept: &Parked, state: &str, who: &str, what: &str) -> bool {
         let mut request = CallRequest::new(caller(who), "t", Value::Null);
         request.params.insert("requestState".to_owned(), state.into());
-        let taken = Resumed::take(&mut request, true);
+        let taken = Resumed::take(&mut request, true).unwrap();
         taken.is_some_and(|mut taken| kept.resume(&mut taken, &caller(who), what).is_some())
     }
 
@@ -198,6 +205,25 @@ mod tests {
         assert!(!resumed(&kept, "toolgate-1.guess", "ann", "this"), "a guess");
         assert!(resumed(&kept, &state, "ann", "this"), "the one it is for");
         assert!(!resumed(&kept, &state, "ann", "this"), "used");
+    }
+
+    #[test]
+    fn a_state_is_text_where_there_are_rounds() {
+        let check = |method: Method, rounds: bool, state: Value, wanted: Result<bool, Code>| {
+            let mut request = CallRequest::new(caller("ann"), "t", Value::Null);
+            request.method = method;
+            request.params.insert("requestState".to_owned(), state);
+            let taken = Resumed::take(&mut request, rounds);
+            assert_eq!(taken.map(|taken| taken.is_some()).map_err(|fault| fault.code), wanted);
+        };
+        let wrong = Err(Code::ArgsInvalid);
+        for method in [Method::CallTool, Method::ReadResource, Method::GetPrompt] {
+            check(method.clone(), true, json!("s"), Ok(true));
+            check(method.clone(), true, json!({"s": 1}), wrong);
+            check(method.clone(), true, Value::Null, Ok(false));
+            check(method, false, json!({"s": 1}), Ok(false));
+        }
+        check(Method::Other("vendor/magic".to_owned()), true, json!({"s": 1}), Ok(false));
     }
 
     #[tokio::test(start_paused = true)]

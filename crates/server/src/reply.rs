@@ -70,6 +70,11 @@ pub fn error(id: &Id, revision: Revision, fault: &Fault) -> Said {
     rpc_error(id, &error)
 }
 
+/// A fault of several requests at once, none of which it can name.
+pub fn unaddressed(revision: Revision, fault: &Fault) -> Vec<u8> {
+    encode::error(None, &RpcError::from_fault(rpc_code(fault.code, revision), fault))
+}
+
 /// A method this gate does not have.
 pub fn unknown_method(id: &Id, method: &str) -> Said {
     let message = format!("method `{}` is not offered here", model::fault::one_line(method, 80));

@@ -1,21 +1,20 @@
-//! What is remembered of clients that begin with `initialize`: revision, name, requests under way.
+//! What is remembered of clients that begin with `initialize`: revision and name.
 //!
 //! A session is a convenience of the wire, never a proof of identity: it is bound to the principal
 //! that opened it, and a foreign session id answers exactly like an unknown one.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gateway::Gateway;
 use gateway::sessions::{Introduction, fits, kept_as};
-use model::{Caller, Client, Code, Fault, LogLevel, SessionId, Timestamp};
+use model::{Caller, Client, Fault, LogLevel, SessionId, Timestamp};
+use protocol::Revision;
 use protocol::decode::Meta;
-use protocol::{Id, Revision};
-use tokio_util::sync::CancellationToken;
 
 use crate::limits;
 use crate::memory::Memory;
+use crate::running::Running;
 
 /// The other end of a request, as far as answering it needs to know.
 #[derive(Clone, Debug)]
@@ -67,54 +66,6 @@ impl Visit {
             return self.client.wants_log(level);
         }
         self.memory.level().is_none_or(|least| level >= least)
-    }
-}
-
-/// Requests under way, each with the means to cancel it.
-#[derive(Debug, Default)]
-pub struct Running {
-    requests: Mutex<HashMap<Id, CancellationToken>>,
-}
-
-/// One request under way; dropping it ends its being cancellable.
-#[derive(Debug)]
-pub struct Underway {
-    pub cancel: CancellationToken,
-    id: Id,
-    running: Arc<Running>,
-}
-
-impl Running {
-    pub fn enter(self: &Arc<Self>, id: &Id) -> Result<Underway, Fault> {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        if requests.len() >= limits::REQUESTS_PER_SESSION_MAX {
-            return Err(Fault::new(
-                Code::RateLimited,
-                "too many requests of this session are running",
-            ));
-        }
-        let Entry::Vacant(place) = requests.entry(id.clone()) else {
-            let message = format!(
-                "request id `{}` is already in use",
-                model::fault::one_line(&id.to_string(), 64)
-            );
-            return Err(Fault::new(Code::Protocol, message));
-        };
-        let cancel = place.insert(CancellationToken::new()).clone();
-        Ok(Underway { cancel, id: id.clone(), running: Arc::clone(self) })
-    }
-
-    /// Cancels a request; one that has ended or never was is not missed.
-    pub fn cancel(&self, id: &Id) {
-        if let Some(cancel) = self.requests.lock().unwrap_or_else(PoisonError::into_inner).get(id) {
-            cancel.cancel();
-        }
-    }
-}
-
-impl Drop for Underway {
-    fn drop(&mut self) {
-        self.running.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
     }
 }
 
@@ -200,7 +151,7 @@ impl Sessions {
     fn forget(&self, id: &str, caller: &Caller) {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if here.get(id).is_some_and(|known| known.visit.caller.principal == caller.principal) {
-            here.remove(id);
+            here.remove(id).into_iter().for_each(|ended| ended.visit.memory.leave());
         }
     }
 
@@ -249,23 +200,5 @@ impl Here {
             running: Arc::clone(running),
             memory: Arc::clone(memory),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_id_is_used_once_at_a_time() {
-        let running = Arc::new(Running::default());
-        let id = Id::Number(1);
-        let underway = running.enter(&id).unwrap();
-        assert_eq!(running.enter(&id).unwrap_err().code, Code::Protocol);
-        running.cancel(&id);
-        running.cancel(&Id::Number(2));
-        assert!(underway.cancel.is_cancelled());
-        drop(underway);
-        assert!(running.enter(&id).is_ok());
     }
 }

@@ -19,9 +19,15 @@ pub struct SessionRow {
 }
 
 impl Store {
-    /// Remembers a session, and forgets those not seen for `idle`.
-    pub async fn keep_session(&self, row: SessionRow, idle: Duration) -> Result<(), Fault> {
-        self.write(Begun { row, idle }).await
+    /// Remembers a session, and forgets those not seen for `idle`. Of its principal's only the `most`
+    /// seen last are kept: whoever opens more than that leaves the others behind.
+    pub async fn keep_session(
+        &self,
+        row: SessionRow,
+        idle: Duration,
+        most: usize,
+    ) -> Result<(), Fault> {
+        self.write(Begun { row, idle, most }).await
     }
 
     /// What was remembered of this session, for the principal that opened it, if it was seen within
@@ -57,6 +63,7 @@ impl Store {
 struct Begun {
     row: SessionRow,
     idle: Duration,
+    most: usize,
 }
 
 impl Write for Begun {
@@ -70,6 +77,16 @@ impl Write for Begun {
             .bind(self.row.session_id.as_str())
             .execute(&mut *connection)
             .await?;
+        let others = i64::try_from(self.most).unwrap_or(i64::MAX).saturating_sub(1);
+        sqlx::query(
+            "DELETE FROM sessions WHERE session_id IN (SELECT session_id FROM sessions \
+             WHERE principal = $1 ORDER BY seen_at DESC LIMIT $2 OFFSET $3)",
+        )
+        .bind(&self.row.principal)
+        .bind(i64::MAX)
+        .bind(others)
+        .execute(&mut *connection)
+        .await?;
         sqlx::query(
             "INSERT INTO sessions (session_id, principal, body, seen_at) VALUES ($1, $2, $3, $4)",
         )

@@ -35,6 +35,8 @@ pub struct Seen {
     pub call_id: CallId,
     pub tool: String,
     pub args: Value,
+    /// These letter by letter, where the value does not keep how numbers are spelled.
+    pub written: Option<String>,
     /// What else came with the request.
     pub params: serde_json::Map<String, Value>,
     pub effect: Effect,
@@ -151,6 +153,7 @@ impl Connector for Recorder {
             call_id: permit.call_id().clone(),
             tool: permit.tool().to_owned(),
             args: permit.arguments().clone(),
+            written: permit.written().map(str::to_owned),
             params: permit.params().clone(),
             effect: permit.effect(),
             approval_id: permit.approval_id().cloned(),

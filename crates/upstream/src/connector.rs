@@ -37,8 +37,9 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
     /// Makes the one call the permit allows.
     async fn call(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault>;
 
-    /// Does what the permit allows where that is no call of a tool: reads, gets, completes.
-    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+    /// Does what the permit allows where that is no call of a tool: reads, gets, completes. Its result
+    /// is no tool's, and so [`Answer::bare`].
+    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
         let message = format!("this upstream does not answer `{}`", permit.method().as_str());
         Err(Fault::new(Code::MethodNotFound, message))
     }

@@ -69,7 +69,7 @@ impl<W: Wire> Mcp<W> {
         Asking {
             method: "tools/call",
             name: Some(permit.tool()),
-            params: Cow::Borrowed(permit.params()),
+            params: tasks::without_wish(permit.params(), errand),
             arguments: Some(permit.arguments()),
             errand: Some(errand),
             headers: self.headers(permit),
@@ -79,7 +79,7 @@ impl<W: Wire> Mcp<W> {
 
     async fn settle(&self, permit: &Permit, errand: &Errand) -> Result<Reply, Fault> {
         let asking = self.asking(permit, errand);
-        if asking.params.contains_key("task") || self.is_only_a_task(permit.tool()) {
+        if asking.params.contains_key(tasks::WISH) || self.is_only_a_task(permit.tool()) {
             return tasks::call(&self.wire, asking, errand).await;
         }
         match rounds::settle(self.wire.as_ref(), asking).await {
@@ -181,11 +181,11 @@ impl<W: Wire> Connector for Mcp<W> {
         Ok(Answer { written: written.map(Into::into), ..answer })
     }
 
-    async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
+    async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
         let (method, params) = (permit.method(), permit.params());
         let bridged = tasks::ask(&self.wire, &self.inputs, method, params, errand).await;
         if let Some(told) = bridged {
-            return told;
+            return told.map(Answer::bare);
         }
         let params = permit.params();
         let name = match permit.method() {
@@ -202,12 +202,15 @@ impl<W: Wire> Connector for Mcp<W> {
             arguments: None,
             errand: Some(errand),
             headers: Vec::new(),
-            written: None,
+            written: permit.written().filter(|_| matches!(permit.method(), Method::Other(_))),
         };
         let modern = self.wire.revision().is_some_and(Revision::is_modern);
         let settled = rounds::settle(self.wire.as_ref(), asking).await;
-        match settled.map_err(|fault| not_there(fault, permit.method(), modern))?.value {
-            Value::Object(result) => Ok(result),
+        let reply = settled.map_err(|fault| not_there(fault, permit.method(), modern))?;
+        match reply.value {
+            Value::Object(result) => {
+                Ok(Answer { written: reply.written.map(Into::into), ..Answer::bare(result) })
+            }
             _ => Err(Fault::new(Code::UpstreamError, "the upstream's result is not an object")),
         }
     }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use model::call::ServerLineage;
 use model::{Answer, Code, Fault, LogLevel, Method};
 use policy::Permit;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
@@ -138,7 +138,7 @@ impl Connector for Split {
         own.connector.call(permit, errand).await
     }
 
-    async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
+    async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
         let own = self.of(&errand.owner).await?;
         own.connector.ask(permit, errand).await
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{Answer, Code, Fault, LogLevel, UpstreamName};
 use policy::Permit;
-use serde_json::{Map, Value};
+
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -152,7 +152,7 @@ impl Upstreams {
     }
 
     /// Does what the permit allows where that is no call of a tool.
-    pub async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Map<String, Value>, Fault> {
+    pub async fn ask(&self, permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
         let member = self.members.get(permit.upstream()).ok_or_else(not_connected)?;
         errand.bound(member.breaker.guard(member.connector.ask(permit, errand))).await
     }

@@ -253,3 +253,20 @@ fn a_mode_reads_back_from_its_word() {
     let error = "loud".parse::<Mode>().unwrap_err();
     assert_eq!(error.to_string(), "`loud` is no mode; use `native`, `transparent` or `gateway`");
 }
+
+/// PROTOCOL 1.13: a schema of anything but an object is kept from older clients, and nothing else.
+#[test]
+fn older_clients_are_told_of_objects_only() {
+    let check = |schema: Value, kept: bool| {
+        let tool = json!({"name": "a", "outputSchema": schema, "inputSchema": {"type": "object"}});
+        let older = json!({"name": "a", "inputSchema": {"type": "object"}}).to_string();
+        let told = for_older(&tool).map(|told| told.to_string());
+        assert_eq!(told, (!kept).then_some(older), "{tool}");
+    };
+    check(json!({"type": "object", "properties": {}}), true);
+    check(json!({"type": "array", "items": {}}), false);
+    check(json!({"type": ["object", "null"]}), false);
+    check(json!({"anyOf": [{"type": "object"}]}), false);
+    check(json!(true), false);
+    assert_eq!(for_older(&json!({"name": "a", "inputSchema": {"type": "object"}})), None);
+}

@@ -2,7 +2,7 @@
 
 use catalog::schema::outline;
 use catalog::{Deed, Entry as Tool, Mode};
-use model::{Code, DecisionId, Fault, ItemKind, Method, Violation};
+use model::{Code, DecisionId, Fault, ItemKind, Method, Violation, fault, limits, numbers};
 use policy::{Facts, Way, grants};
 use serde_json::{Map, Value};
 
@@ -29,6 +29,7 @@ pub(super) async fn authorize(
     entry.record.call.scopes = grants::scopes(&request.caller, tool.capability.as_ref());
     grants::check(&request.caller, tool.capability.as_ref(), wanted)?;
     entry.stage("validate");
+    exact(request).map_err(|fault| fault.at(&tool.shown_name))?;
     if request.method.is_tool_call() {
         door(tool, request)?;
         let fits = tool.check_input(&request.args).map_err(|fault| located(tool, fault));
@@ -65,6 +66,20 @@ pub(super) async fn authorize(
         Way::No(fault) => Err(fault),
         way => oblige::check(request, tool, &decision.obligations).map(|()| way),
     }
+}
+
+/// What is judged, hashed and bound is a value. A number that no value holds would be sent as another
+/// one than all of them took it for.
+fn exact(request: &CallRequest) -> Result<(), Fault> {
+    let Some(number) = request.written.as_deref().and_then(numbers::inexact) else {
+        return Ok(());
+    };
+    let number = fault::one_line(number, limits::JSON_NUMBER_CHARS_MAX);
+    let message = format!(
+        "the number `{number}` cannot be held exactly, and so not be judged; write it with fewer \
+         digits, or as text where the tool takes text"
+    );
+    Err(Fault::new(Code::ArgsInvalid, message))
 }
 
 /// Says which rule of the schema was broken first, and by which part of the arguments.

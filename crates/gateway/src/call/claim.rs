@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use catalog::Entry as Tool;
 use manifest::{DedupScope, Idempotency};
 use model::{Answer, Code, Fault};
+use serde_json::Value;
 use store::Claim;
 
 use super::record::Entry;
@@ -34,10 +35,18 @@ pub(super) fn with_key(
     let mut args = request.args.as_object().filter(|args| !args.contains_key(arg))?.clone();
     args.insert(arg.clone(), key.as_str().into());
     entry.bound_to = request.client.rounds.then(|| crate::rounds::bound_to(request));
-    let keyed = CallRequest { args: args.into(), ..request.clone() };
+    let written = request.written.as_deref().and_then(|text| with_field(text, arg, key));
+    let keyed = CallRequest { args: args.into(), written, ..request.clone() };
     entry.record.call.args_hash = model::canonical::hash(&keyed.args);
     keep::arguments(gateway, &keyed.args, entry);
     Some(keyed)
+}
+
+/// The text of an object with one more field, as the value above has it.
+fn with_field(object: &str, name: &str, text: &str) -> Option<String> {
+    let head = object.trim_end().strip_suffix('}')?;
+    let comma = if head.trim_end().ends_with('{') { "" } else { "," };
+    Some(format!("{head}{comma}{}:{}}}", Value::from(name), Value::from(text)))
 }
 
 /// The claim this call will make, with a key from the envelope or the arguments.
@@ -119,7 +128,7 @@ fn may_write(tool: &Tool) -> bool {
 
 fn key(request: &CallRequest, rule: &Idempotency) -> Result<Option<String>, Fault> {
     let arg = rule.arg.as_deref().unwrap_or("idempotency_key");
-    let in_args = request.args.get(arg).and_then(serde_json::Value::as_str).map(str::to_owned);
+    let in_args = request.args.get(arg).and_then(Value::as_str).map(str::to_owned);
     let key = match (request.idempotency_key.clone(), in_args) {
         (Some(outer), Some(inner)) if outer != inner => {
             let message = format!("the call's key and its argument `{arg}` differ");

@@ -134,6 +134,8 @@ async fn sent_away(
 /// What an answer that is not the last asks of a client that takes part in rounds.
 async fn in_rounds(judge: &Judge, answer: &mut Answer) -> Result<(), Fault> {
     judge.begin_round()?;
+    // What is asked may be changed on its way.
+    answer.written = None;
     for (method, params) in questions::in_answer(&mut answer.rest) {
         let settled = match judge.weigh(&method, params) {
             Ok(due) => judge.settle(due, &method, params, Patience::None).await,
@@ -182,7 +184,7 @@ async fn make(gateway: &Gateway, permit: &Permit, errand: &Errand) -> Result<Ans
     if permit.method().is_tool_call() {
         return gateway.upstreams.call(permit, errand).await;
     }
-    gateway.upstreams.ask(permit, errand).await.map(Answer::bare)
+    gateway.upstreams.ask(permit, errand).await
 }
 
 /// Our span as the parent of the upstream's, for whoever follows traces.

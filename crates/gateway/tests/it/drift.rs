@@ -7,7 +7,7 @@ use catalog::drift::{items, pins_of};
 use catalog::{Extras, Mode, Query};
 use model::{Code, ItemKind, Listed, Method, UpstreamName};
 use serde_json::json;
-use toolgate_gateway::{DriftRule, DriftRules, Settings};
+use toolgate_gateway::{DriftRule, DriftRules, Reader, Settings};
 use upstream::Offer;
 
 use crate::world::{World, alice, tool};
@@ -64,7 +64,8 @@ async fn a_changed_prompt_or_resource_is_held_until_it_is_accepted() {
     world.shelf.put_beside(vec![prompt("old")], vec![note("old")]);
     world.store.drop_pins(&shelf(), vec![(ItemKind::Tool, "a".to_owned())]).await.unwrap();
     world.refresh().await;
-    let count = |what| world.gateway.list(&alice(), what, None).unwrap().items().count();
+    let count =
+        |what| world.gateway.list(&alice(), what, None).unwrap().items(Reader::Newest).count();
     assert_eq!((count(Listed::Prompts), count(Listed::Resources)), (1, 1));
 
     world.shelf.put_beside(vec![prompt("new")], vec![note("new")]);
@@ -90,7 +91,8 @@ async fn a_list_that_was_not_given_is_no_list_of_nothing() {
     let (prompt, note) = (json!({"name": "greet"}), json!({"uri": "note://1", "name": "one"}));
     for remembered in [true, false] {
         let world = World::new(vec![tool("a")], rule(DriftRule::Hold)).await;
-        let count = |what| world.gateway.list(&alice(), what, None).unwrap().items().count();
+        let count =
+            |what| world.gateway.list(&alice(), what, None).unwrap().items(Reader::Newest).count();
         let counts = || (count(Listed::Prompts), count(Listed::Resources));
         world.store.drop_pins(&shelf(), vec![(ItemKind::Tool, "a".to_owned())]).await.unwrap();
         world.shelf.put_beside(vec![prompt.clone()], vec![note.clone()]);
@@ -128,7 +130,7 @@ async fn no_way_of_listing_keeps_a_changed_prompt_or_resource_from_being_held() 
     world.refresh().await;
     let listed = |what| {
         let page = world.gateway.list(&alice(), what, None).unwrap();
-        page.items().map(str::to_owned).collect::<Vec<_>>()
+        page.items(Reader::Newest).map(str::to_owned).collect::<Vec<_>>()
     };
     let all = || [listed(Listed::Prompts), listed(Listed::Resources), listed(Listed::Templates)];
     assert_eq!(all().map(|list| list.len()), [1, 1, 1]);

@@ -1,5 +1,6 @@
 //! What travels beside the arguments of a request, in `_meta`.
 
+use model::limits::{CITED_CHARS_MAX, CITED_MAX};
 use model::{ApprovalMode, Client, LogLevel};
 use serde_json::{Map, Value};
 
@@ -20,9 +21,6 @@ pub const INTENT: &str = "toolgate/intent";
 pub const CEILING: &str = "toolgate/ceiling";
 /// The facts a call rests on, by what records call them.
 pub const EVIDENCE: &str = "toolgate/evidence";
-/// So many of them, of so many characters each.
-const EVIDENCE_MAX: usize = 32;
-const EVIDENCE_CHARS_MAX: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
@@ -41,17 +39,30 @@ pub struct Meta {
     pub rest: Map<String, Value>,
 }
 
+/// Why a `_meta` cannot be taken, and whether that is what a stateless request must say of itself.
+pub(super) struct Refused {
+    pub(super) error: RpcError,
+    pub(super) stateless: bool,
+}
+
+impl From<RpcError> for Refused {
+    fn from(error: RpcError) -> Self {
+        Self { error, stateless: false }
+    }
+}
+
 /// Takes `_meta` out of the parameters.
-pub(super) fn take(params: &mut Fields) -> Result<Meta, RpcError> {
+pub(super) fn take(params: &mut Fields) -> Result<Meta, Refused> {
     let mut rest = match params.take("_meta") {
         None | Some(Value::Null) => return Ok(Meta::default()),
         Some(Value::Object(rest)) => rest,
-        Some(_) => return Err(invalid("`_meta` must be an object")),
+        Some(_) => return Err(invalid("`_meta` must be an object").into()),
     };
     let mut meta = Meta { traceparent: text(rest.get("traceparent")), ..Meta::default() };
     if let Some(version) = rest.shift_remove(VERSION) {
-        meta.revision = Some(modern(&version)?);
-        meta.client = client(&mut rest)?;
+        let stateless = |error| Refused { error, stateless: true };
+        meta.revision = Some(modern(&version).map_err(stateless)?);
+        meta.client = client(&mut rest).map_err(stateless)?;
     }
     meta.progress_token = rest.shift_remove("progressToken").filter(|token| !token.is_null());
     meta.run_id = rest.shift_remove(RUN).as_ref().and_then(|value| text(Some(value)));
@@ -76,8 +87,8 @@ pub(super) fn take(params: &mut Fields) -> Result<Meta, RpcError> {
 
 /// What is cited must be readable: a fact that was left out would look like one that is missing.
 fn evidence(cited: &Value) -> Result<Vec<String>, RpcError> {
-    let refs = cited.as_array().filter(|refs| refs.len() <= EVIDENCE_MAX);
-    let short = |value: &Value| text(Some(value)).filter(|text| text.len() <= EVIDENCE_CHARS_MAX);
+    let refs = cited.as_array().filter(|refs| refs.len() <= CITED_MAX);
+    let short = |value: &Value| text(Some(value)).filter(|text| text.len() <= CITED_CHARS_MAX);
     let read = refs.and_then(|refs| refs.iter().map(short).collect::<Option<Vec<_>>>());
     read.ok_or_else(|| invalid(&format!("`{EVIDENCE}` must be a short list of short texts")))
 }

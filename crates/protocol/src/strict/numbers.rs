@@ -1,48 +1,15 @@
 //! How numbers are spelled in a JSON text that has been read already.
 
+use model::numbers::find;
+
 /// Whether some number would be written differently than it stands here: `1e2`, `1.10`, or more
 /// digits than a number of ours holds.
 pub(super) fn any_odd(text: &[u8]) -> bool {
-    some_number(text, is_odd)
+    find(text, is_odd).is_some()
 }
 
 pub(super) fn any_longer(text: &[u8], chars_max: usize) -> bool {
-    some_number(text, |number| number.len() > chars_max)
-}
-
-fn some_number(text: &[u8], is: impl Fn(&[u8]) -> bool) -> bool {
-    let mut rest = text;
-    while let Some((byte, behind)) = rest.split_first() {
-        match byte {
-            b'"' => rest = behind_string(behind),
-            b'-' | b'0'..=b'9' => {
-                let end = rest.iter().position(|byte| !is_part(*byte)).unwrap_or(rest.len());
-                let (number, behind) = rest.split_at(end);
-                if is(number) {
-                    return true;
-                }
-                rest = behind;
-            }
-            _ => rest = behind,
-        }
-    }
-    false
-}
-
-/// INVARIANT: the text is sound, so every string ends.
-fn behind_string(mut text: &[u8]) -> &[u8] {
-    while let Some((byte, behind)) = text.split_first() {
-        match byte {
-            b'"' => return behind,
-            b'\\' => text = behind.get(1..).unwrap_or_default(),
-            _ => text = behind,
-        }
-    }
-    text
-}
-
-const fn is_part(byte: u8) -> bool {
-    matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
+    find(text, |number| number.len() > chars_max).is_some()
 }
 
 fn is_odd(number: &[u8]) -> bool {

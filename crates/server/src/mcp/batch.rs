@@ -4,7 +4,7 @@ use model::Client;
 use protocol::{Ask, Incoming, Refusal, Request, Revision, jsonrpc};
 use tokio_util::sync::CancellationToken;
 
-use super::{Frames, Mcp, Outlet};
+use super::{Carrier, Frames, Mcp, Outlet};
 use crate::limits;
 use crate::reply;
 use crate::sessions::Visit;
@@ -25,7 +25,12 @@ pub(super) fn is_batch(
         let message = "send one message at a time";
         return Err(Refusal::new(None, jsonrpc::INVALID_REQUEST, message));
     }
-    Ok(array && revision.has_batches())
+    let batched = array && revision.has_batches();
+    if batched && messages.iter().flatten().any(Incoming::is_stateless) {
+        let message = "a request that names its own revision must not be part of a batch";
+        return Err(Refusal::new(None, jsonrpc::INVALID_REQUEST, message));
+    }
+    Ok(batched)
 }
 
 impl Mcp {
@@ -74,7 +79,8 @@ impl Mcp {
             Ok(underway) => underway,
             Err(fault) => return Some(reply::error(&request.id, visit.revision, &fault).bytes),
         };
-        let outlet = Outlet { cancel: &underway.cancel, stop, frames };
+        let (cancel, carrier) = (&underway.cancel, Carrier::Shared);
+        let outlet = Outlet { cancel, stop, frames, carrier };
         let said = self.answer(visit, request, &outlet).await;
         (!outlet.cancel.is_cancelled()).then_some(said.bytes)
     }
@@ -103,5 +109,22 @@ mod tests {
         }
         let messages = decode::client(ping.as_bytes()).unwrap();
         assert_eq!(is_batch(has, ping.as_bytes(), &messages), Ok(false));
+    }
+
+    /// Nothing holds its headers against it, or ends it with its connection.
+    #[test]
+    fn a_stateless_request_is_part_of_no_batch() {
+        let check = |meta: serde_json::Value, wanted: Option<bool>| {
+            let ping = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+            let list = serde_json::json!({
+                "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}
+            });
+            let text = serde_json::json!([ping, list]).to_string();
+            let messages = decode::client(text.as_bytes()).unwrap();
+            assert_eq!(is_batch(Revision::V2025_03_26, text.as_bytes(), &messages).ok(), wanted);
+        };
+        check(serde_json::json!({}), Some(true));
+        let (version, able) = (decode::meta::VERSION, decode::meta::CAPABILITIES);
+        check(serde_json::json!({version: "2026-07-28", able: {}}), None);
     }
 }

@@ -1,7 +1,9 @@
 //! MCP over HTTP at `/mcp`: one JSON object when there is one answer, a stream when more is said.
 
 mod accept;
+pub(super) mod beside;
 mod carry;
+mod cors;
 mod get;
 mod mirror;
 mod post;
@@ -9,10 +11,13 @@ mod stream;
 
 use std::sync::Arc;
 
+use axum_core::body::Body;
 use axum_core::extract::Request;
 use axum_core::response::{IntoResponse, Response};
-use http::header::ALLOW;
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use protocol::Revision;
+use protocol::revision::UnknownRevision;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -75,11 +80,29 @@ pub async fn serve(
     Ok(())
 }
 
-/// Host and Origin, before anything else and on every route; then the route.
+/// Host and Origin, before anything else and on every route; then what their browser must hear of
+/// pages of other origins, then the route.
 async fn answer(shared: Arc<Shared>, request: Request) -> Response {
     if let Err((status, why)) = shared.guard.check(request.headers()) {
         return (status, format!("{why}\n")).into_response();
     }
+    let Some(page) = shared.guard.reader(request.headers()).filter(|_| is_route(&request)) else {
+        return route(shared, request).await;
+    };
+    let answer = if cors::asks(request.method(), request.headers()) {
+        cors::may_send()
+    } else {
+        Box::pin(route(shared, request)).await
+    };
+    cors::may_read(answer, page)
+}
+
+/// Whether it goes to MCP. What is for people is for pages of the gate's own.
+fn is_route(request: &Request) -> bool {
+    ["/mcp", "/sse", "/messages/"].contains(&request.uri().path())
+}
+
+async fn route(shared: Arc<Shared>, request: Request) -> Response {
     let method = request.method().clone();
     match (shared.transport, request.uri().path(), method) {
         (Transport::Streamable, "/mcp", Method::POST) => post::post(shared, request).await,
@@ -126,12 +149,32 @@ async fn end_session(shared: &Shared, headers: &HeaderMap) -> Response {
         Ok(caller) => caller,
         Err(fault) => return refuse(&fault),
     };
+    if let Err(response) = has_sessions(headers) {
+        return response;
+    }
     match headers.get(SESSION).and_then(|id| id.to_str().ok()) {
         Some(id) if shared.sessions.end(id, &caller).await => {
             StatusCode::NO_CONTENT.into_response()
         }
         Some(_) => StatusCode::NOT_FOUND.into_response(),
         None => only_post(),
+    }
+}
+
+/// The revision a request says it is of, if it says so.
+fn named_revision(headers: &HeaderMap) -> Result<Option<Revision>, UnknownRevision> {
+    headers.get(VERSION).map(|version| version.to_str().unwrap_or_default().parse()).transpose()
+}
+
+/// Whether there is anything but POST in the revision this request says it is of.
+fn has_sessions(headers: &HeaderMap) -> Result<(), Response> {
+    match named_revision(headers) {
+        Ok(Some(revision)) if revision.is_modern() => Err(only_post()),
+        Ok(_) => Ok(()),
+        Err(unknown) => {
+            let why = format!("{unknown}; `MCP-Protocol-Version` must name one that is served\n");
+            Err((StatusCode::BAD_REQUEST, why).into_response())
+        }
     }
 }
 
@@ -154,4 +197,12 @@ pub(super) fn refuse(fault: &model::Fault) -> Response {
         }
         _ => (status, body).into_response(),
     }
+}
+
+/// A message as the whole answer.
+pub(super) fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }

@@ -8,7 +8,7 @@ use protocol::{Id, Revision, encode};
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{Mcp, Outlet};
+use super::{Carrier, Mcp, Outlet};
 use crate::limits;
 use crate::reply::Said;
 use crate::sessions::Visit;
@@ -31,6 +31,7 @@ impl Mcp {
         while open {
             // Losing `recv` loses nothing: it is cancel safe.
             let change = tokio::select! {
+                biased;
                 () = outlet.cancel.cancelled() => break,
                 () = outlet.stop.cancelled() => break,
                 change = changes.recv() => change,
@@ -45,6 +46,11 @@ impl Mcp {
             };
             // A client that does not read is not waited for.
             open = frames.into_iter().all(|frame| outlet.frames.try_send(frame).is_ok());
+        }
+        if outlet.carrier == Carrier::Shared && !outlet.cancel.is_cancelled() {
+            // Nothing but words can say here that there will be no more.
+            let over = encode::notification(CANCELLED, &json!({"requestId": id}));
+            super::deliver(outlet.frames, over).await;
         }
         for uri in &honoured.uris {
             self.unfollow(visit, uri).await;
@@ -96,8 +102,11 @@ impl Mcp {
         }
     }
 
-    async fn honour(&self, visit: &Visit, wanted: Interest) -> Interest {
+    async fn honour(&self, visit: &Visit, mut wanted: Interest) -> Interest {
         let capabilities = self.gateway.capabilities(true);
+        if !self.gateway.passes_all() {
+            wanted = Interest { tools: wanted.tools, ..Interest::default() };
+        }
         let mut uris = Vec::new();
         for uri in first_of(wanted.uris) {
             match self.gateway.follow(&visit.caller, &uri, true).await {
@@ -142,6 +151,7 @@ fn visited(visit: &Visit, account: &str, elicitation_id: &str) -> Option<Vec<u8>
 }
 
 const VISITED: &str = "notifications/elicitation/complete";
+const CANCELLED: &str = "notifications/cancelled";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
 fn declares(capabilities: &Map<String, Value>, feature: &str) -> bool {

@@ -12,14 +12,14 @@ use futures_util::stream::unfold;
 use gateway::Change;
 use gateway::queue::{Receiver, queue};
 use http::{HeaderMap, StatusCode};
-use model::{Client, SessionId};
-use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, sse};
+use model::{Client, Fault, SessionId};
+use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc, sse};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::is_batch;
-use super::http::{Shared, event_stream, refuse};
-use super::{Frames, Mcp, Outlet, body};
+use super::http::{Shared, beside, event_stream, json, refuse};
+use super::{Carrier, Frames, Mcp, Outlet, body, deliver, end};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::reply;
@@ -92,52 +92,88 @@ pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
         Ok(bytes) => bytes,
         Err(refusal) => return refusal,
     };
-    let read = decode::client(&bytes).and_then(|messages| {
+    let read = decode::client(&bytes).and_then(|mut messages| {
+        beside::take(&parts.headers, &mut messages)?;
+        messages.iter().flatten().try_for_each(is_of_here)?;
         is_batch(mailbox.visit.revision, &bytes, &messages).map(|batched| (messages, batched))
     });
     match read {
-        Err(refusal) => {
-            return (StatusCode::BAD_REQUEST, reply::refusal(&refusal)).into_response();
+        Err(refusal) => return json(StatusCode::BAD_REQUEST, reply::refusal(&refusal)),
+        Ok((messages, true)) => {
+            if let Err(fault) = batch(&shared, mailbox, messages) {
+                return refuse(&fault);
+            }
         }
-        Ok((messages, true)) => batch(&shared, mailbox, messages),
         Ok((messages, false)) => {
             for message in messages {
-                take(&shared, id, &mailbox, message).await;
+                if let Err(unread) = take(&shared, id, &mailbox, message) {
+                    return unread;
+                }
             }
         }
     }
     (StatusCode::ACCEPTED, "Accepted").into_response()
 }
 
+/// Here nothing holds the headers of a 2026-07-28 request against its body, or ends it with its
+/// connection.
+fn is_of_here(message: &Incoming) -> Result<(), Refusal> {
+    match message {
+        Incoming::Request(request) if message.is_stateless() => {
+            let message = "a request of 2026-07-28 goes to Streamable HTTP, which this gate does not \
+                           serve here; send `initialize`";
+            Err(Refusal::new(Some(request.id.clone()), jsonrpc::INVALID_REQUEST, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Answered in a task of its own, as a request is.
-fn batch(shared: &Shared, mailbox: Mailbox, messages: Vec<Result<Incoming, Refusal>>) {
+fn batch(
+    shared: &Shared,
+    mailbox: Mailbox,
+    messages: Vec<Result<Incoming, Refusal>>,
+) -> Result<(), Fault> {
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
+    let place = mailbox.visit.running.enter_batch()?;
     shared.calls.spawn(async move {
         let Mailbox { visit, frames } = mailbox;
         if let Some(answers) = mcp.batch(&visit, messages, &stop, &frames).await {
             deliver(&frames, answers).await;
         }
+        drop(place);
     });
+    Ok(())
 }
 
-async fn take(shared: &Shared, id: &str, mailbox: &Mailbox, message: Result<Incoming, Refusal>) {
+fn take(
+    shared: &Shared,
+    id: &str,
+    mailbox: &Mailbox,
+    message: Result<Incoming, Refusal>,
+) -> Result<(), Response> {
     match message {
-        Err(refusal) => deliver(&mailbox.frames, reply::refusal(&refusal)).await,
-        Ok(Incoming::Request(request)) => start(shared, id, mailbox, request).await,
+        Err(refusal) => return say(&mailbox.frames, reply::refusal(&refusal)),
+        Ok(Incoming::Request(request)) => return start(shared, id, mailbox, request),
         Ok(Incoming::Cancelled { id }) => mailbox.visit.running.cancel(&id),
         Ok(Incoming::Response { id, outcome }) => mailbox.visit.memory.answered(&id, outcome),
         Ok(Incoming::Notification { .. }) => {}
     }
+    Ok(())
 }
 
-async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Box<Asked>) {
+fn start(
+    shared: &Shared,
+    id: &str,
+    mailbox: &Mailbox,
+    request: Box<Asked>,
+) -> Result<(), Response> {
     let Mailbox { mut visit, frames } = mailbox.clone();
     if let Ask::Initialize { asked_version, capabilities, info } = &request.ask {
         let (capabilities, info) = (capabilities.clone(), info.clone());
         let client = Client { capabilities, info, ..Client::default() };
         if let Err(fault) = visit.introduce(asked_version, client) {
-            let said = reply::error(&request.id, visit.revision, &fault);
-            return deliver(&frames, said.bytes).await;
+            return say(&frames, reply::error(&request.id, visit.revision, &fault).bytes);
         }
         shared.mailboxes.introduce(id, &visit);
     }
@@ -145,26 +181,24 @@ async fn start(shared: &Shared, id: &str, mailbox: &Mailbox, request: Box<Asked>
     let underway = match visit.running.enter(&request.id) {
         Ok(underway) => underway,
         Err(fault) => {
-            let said = reply::error(&request.id, visit.revision, &fault);
-            return deliver(&frames, said.bytes).await;
+            return say(&frames, reply::error(&request.id, visit.revision, &fault).bytes);
         }
     };
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     shared.calls.spawn(async move {
-        let cancel = underway.cancel.clone();
-        let outlet = Outlet { cancel: &cancel, stop: &stop, frames: &frames };
+        let (cancel, carrier) = (&underway.cancel, Carrier::Shared);
+        let outlet = Outlet { cancel, stop: &stop, frames: &frames, carrier };
         let said = mcp.answer(&visit, request, &outlet).await;
-        drop(underway);
-        if !cancel.is_cancelled() {
-            deliver(&frames, said.bytes).await;
-        }
+        end(underway, &frames, said.bytes).await;
     });
+    Ok(())
 }
 
-async fn deliver(frames: &Frames, bytes: Vec<u8>) {
-    if frames.send(bytes).await.is_err() {
-        tracing::debug!("an answer found no client");
-    }
+/// What is said at once. A client that leaves so much unread that there is no room for it is told so
+/// in the answer to its message, which nobody need wait with.
+fn say(frames: &Frames, bytes: Vec<u8>) -> Result<(), Response> {
+    let unread = (StatusCode::TOO_MANY_REQUESTS, "read what the stream holds first\n");
+    frames.try_send(bytes).map_err(|_unsent| unread.into_response())
 }
 
 impl Mailboxes {

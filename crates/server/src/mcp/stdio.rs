@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::batch::is_batch;
-use super::{Frames, Mcp, Outlet};
+use super::{Carrier, Frames, Mcp, Outlet, deliver, end};
 use crate::limits;
 use crate::reply;
 use crate::sessions::Visit;
@@ -92,7 +92,7 @@ impl Pipe {
         });
         match read {
             Err(refusal) => self.send(reply::refusal(&refusal)).await,
-            Ok((messages, true)) => self.batch(messages),
+            Ok((messages, true)) => self.batch(messages).await,
             Ok((messages, false)) => {
                 for message in messages {
                     match message {
@@ -105,15 +105,18 @@ impl Pipe {
     }
 
     /// Answered in a task of its own, as a request is.
-    fn batch(&self, messages: Vec<Result<Incoming, Refusal>>) {
+    async fn batch(&self, messages: Vec<Result<Incoming, Refusal>>) {
+        let place = match self.visit.running.enter_batch() {
+            Ok(place) => place,
+            Err(fault) => return self.send(reply::unaddressed(self.visit.revision, &fault)).await,
+        };
         let (mcp, visit, stop) = (Arc::clone(&self.mcp), self.visit.clone(), self.stop.clone());
         let frames = self.frames.clone();
         self.calls.spawn(async move {
-            if let Some(answers) = mcp.batch(&visit, messages, &stop, &frames).await
-                && frames.send(answers).await.is_err()
-            {
-                tracing::debug!("the answers of a batch found no client");
+            if let Some(answers) = mcp.batch(&visit, messages, &stop, &frames).await {
+                deliver(&frames, answers).await;
             }
+            drop(place);
         });
     }
 
@@ -142,14 +145,10 @@ impl Pipe {
         let mcp = Arc::clone(&self.mcp);
         let (stop, frames) = (self.stop.clone(), self.frames.clone());
         let work = async move {
-            let cancel = underway.cancel.clone();
-            let outlet = Outlet { cancel: &cancel, stop: &stop, frames: &frames };
+            let (cancel, carrier) = (&underway.cancel, Carrier::Shared);
+            let outlet = Outlet { cancel, stop: &stop, frames: &frames, carrier };
             let said = mcp.answer(&visit, request, &outlet).await;
-            drop(underway);
-            // A client that cancelled must not get an answer any more.
-            if !cancel.is_cancelled() && frames.send(said.bytes).await.is_err() {
-                tracing::debug!("an answer found no client");
-            }
+            end(underway, &frames, said.bytes).await;
         };
         self.calls.spawn(work);
     }
@@ -183,9 +182,7 @@ impl Pipe {
     }
 
     async fn send(&self, frame: Vec<u8>) {
-        if self.frames.send(frame).await.is_err() {
-            tracing::debug!("an answer found no client");
-        }
+        deliver(&self.frames, frame).await;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateway::queue::{Receiver, queue};
-use gateway::{CallRequest, Cleared, Done, News, Question, Via, Watch, bound_to};
+use gateway::{CallRequest, Cleared, Done, Gateway, News, Question, Via, Watch, bound_to};
 use model::{Fault, Method, SessionId};
 use protocol::{Id, encode, jsonrpc};
 use serde_json::{Map, Value};
@@ -32,8 +32,9 @@ impl Mcp {
             return reply::error(id, visit.revision, &not_here(&method));
         }
         let mut call = match Resumed::take(&mut request, visit.client.rounds) {
-            None => self.begin(visit, request, token.is_some(), outlet),
-            Some(resumed) => {
+            Err(fault) => return reply::error(id, visit.revision, &fault),
+            Ok(None) => self.begin(visit, request, token.is_some(), outlet),
+            Ok(Some(resumed)) => {
                 let resuming = self.resume(visit, request, resumed, token.is_some(), outlet);
                 match Box::pin(resuming).await {
                     Ok(call) => call,
@@ -41,17 +42,19 @@ impl Mcp {
                 }
             }
         };
-        let mut desk = Desk { visit, token, outlet, asked: Vec::new(), questions: Vec::new() };
+        let (gateway, asked, questions) = (&self.gateway, Vec::new(), Vec::new());
+        let mut desk = Desk { visit, token, outlet, gateway, asked, questions };
         while desk.questions.is_empty() {
             // No arm loses anything: `recv` is cancel safe and the call is only borrowed.
             tokio::select! {
                 biased;
+                // First, so that no flood of news keeps it waiting.
+                () = outlet.cancel.cancelled(), if call.goes_on() => {
+                    call.cancel.iter().for_each(CancellationToken::cancel);
+                }
                 Some(news) = call.heard.recv() => {
                     desk.pass_on(news);
                     desk.pass_on_all(&mut call.heard);
-                }
-                () = outlet.cancel.cancelled(), if call.goes_on() => {
-                    call.cancel.iter().for_each(CancellationToken::cancel);
                 }
                 done = &mut call.making => {
                     desk.pass_on_all(&mut call.heard);
@@ -150,6 +153,7 @@ struct Desk<'a> {
     visit: &'a Visit,
     token: Option<Value>,
     outlet: &'a Outlet<'a>,
+    gateway: &'a Gateway,
     asked: Vec<Id>,
     /// For a client that must ask again to answer them.
     questions: Vec<Question>,
@@ -162,11 +166,16 @@ impl Desk<'_> {
         }
     }
 
+    /// Of a request that was cancelled nothing is said any more; whoever asks hears that nobody answers.
     fn pass_on(&mut self, news: News) {
+        if self.outlet.cancel.is_cancelled() {
+            return;
+        }
         match news {
             News::Progress(fields) => self.progress(&fields),
             News::Log(level, params) => {
-                if self.visit.wants_log(level) {
+                // Where the log is not among what is offered, nobody could turn it down either.
+                if self.gateway.passes_all() && self.visit.wants_log(level) {
                     self.send(encode::notification("notifications/message", params.get()));
                 }
             }

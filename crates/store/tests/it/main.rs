@@ -18,4 +18,5 @@ mod quotas;
 mod records;
 mod rounds;
 mod runs;
+mod sessions;
 mod torn;

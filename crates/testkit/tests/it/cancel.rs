@@ -1,15 +1,22 @@
 //! Who gives up and whose time is up: the upstream learns it, and the record says it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use gateway::queue::queue;
 use gateway::{CallRequest, Watch};
-use model::{Answer, CallStatus, Code, RecordStatus};
-use serde_json::json;
-use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest};
-use upstream::Progress;
+use model::{Answer, CallStatus, Code, Fault, RecordStatus};
+use policy::Permit;
+use serde_json::{Map, Value, json};
+use server::stdio;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use toolgate_testkit::{Recorder, Script, TestGateway, World, capability, manifest, tool};
+use upstream::{Connector, Errand, Progress};
 
-use crate::{ROAD, code, progress, up_to};
+use crate::{ROAD, code, mcp, open_door, progress, up_to};
 
 #[tokio::test]
 async fn cancelling_drops_the_call_at_the_upstream() {
@@ -57,6 +64,64 @@ async fn a_timeout_drops_the_call_and_only_a_read_may_be_repeated() {
     };
     check("observe", true).await;
     check("act", false).await;
+}
+
+/// Goes on reporting when its call is cancelled.
+#[derive(Clone, Debug, Default)]
+struct Talker {
+    has_said: Arc<Notify>,
+}
+
+#[async_trait]
+impl Connector for Talker {
+    fn protocol(&self) -> &'static str {
+        "custom"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![tool("talk", json!({}))])
+    }
+
+    async fn call(&self, _permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
+        let step = || Progress { progress: 1.0, total: None, message: None, rest: Map::new() };
+        errand.report(step());
+        let (errand, has_said) = (errand.clone(), Arc::clone(&self.has_said));
+        tokio::spawn(async move {
+            errand.cancel.cancelled().await;
+            errand.report(step());
+            has_said.notify_one();
+        });
+        std::future::pending().await
+    }
+}
+
+/// PROTOCOL 1.3: whoever gave a request up hears no more of it.
+#[tokio::test]
+async fn nothing_is_said_of_a_request_that_was_cancelled() {
+    let talker = Talker::default();
+    let gate = TestGateway::new().upstream("it", talker.clone());
+    let world = gate.settings(|settings| settings.mode = gateway::Mode::Native).start().await;
+    let (mut input, theirs) = tokio::io::duplex(1 << 16);
+    let (output, gate) = tokio::io::duplex(1 << 16);
+    let surface = mcp(&world, open_door());
+    tokio::spawn(stdio::serve(surface, theirs, gate, CancellationToken::new()));
+    let mut lines = BufReader::new(output).lines();
+    let mut say = async |message: Value, answered: bool| {
+        input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        if answered { lines.next_line().await.unwrap().unwrap() } else { String::new() }
+    };
+    let params = json!({"name": "talk", "arguments": {}, "_meta": {"progressToken": 7}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let heard = say(call, true).await;
+    assert!(heard.contains("notifications/progress"), "{heard}");
+    let params = json!({"requestId": 1});
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+    say(cancel, false).await;
+    talker.has_said.notified().await;
+    for id in [2, 3] {
+        let heard = say(json!({"jsonrpc": "2.0", "id": id, "method": "ping"}), true).await;
+        assert!(heard.contains(&format!("\"id\":{id}")), "{heard}");
+    }
 }
 
 #[tokio::test]

@@ -46,11 +46,18 @@ async fn sessions_of_one_caller_have_an_end() {
     assert!(begin(&world, "bob").await.is_ok());
     world.clock.advance(SESSION_HELD);
     assert!(begin(&world, "ann").await.is_ok());
-    let first = opened.first().unwrap();
-    let known = async || world.gateway.find_session(first, &caller("ann")).await.unwrap();
-    assert!(known().await.is_some(), "the store knows what memory forgot");
+    let known = async || {
+        let mut known = 0;
+        for id in &opened {
+            let found = world.gateway.find_session(id, &caller("ann")).await.unwrap();
+            known += usize::from(found.is_some());
+        }
+        known
+    };
+    let others = SESSIONS_PER_PRINCIPAL_MAX - 1;
+    assert_eq!(known().await, others, "the store knows what memory forgot, beside the new one");
     world.clock.advance(SESSION_IDLE);
-    assert!(known().await.is_none(), "an hour unused, it has ended");
+    assert_eq!(known().await, 0, "an hour unused, they have ended");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use server::{Guard, Mcp, Transport};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -68,6 +69,43 @@ impl Door {
         let mut stream = socket.connect(self.to).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         stream
+    }
+}
+
+/// A stream of the older transport, and where the messages of its client go.
+pub(crate) struct OldStream<'d> {
+    door: &'d Door,
+    endpoint: String,
+    lines: Lines<BufReader<TcpStream>>,
+}
+
+impl<'d> OldStream<'d> {
+    /// Of a client that has introduced itself in this revision.
+    pub(crate) async fn open(door: &'d Door, revision: &str) -> Self {
+        let (stream, _) = door.stream("GET /sse", "", "").await;
+        let lines = BufReader::new(stream).lines();
+        let mut stream = Self { door, endpoint: String::new(), lines };
+        stream.endpoint = stream.heard().await;
+        let hello = json!({"protocolVersion": revision, "capabilities": {}});
+        let hello = json!({"jsonrpc": "2.0", "id": "h", "method": "initialize", "params": hello});
+        assert_eq!(status(&stream.post("", &hello).await), 202);
+        stream.heard().await;
+        stream
+    }
+
+    /// Sends a message, with these lines in its head besides; what the request is answered with.
+    pub(crate) async fn post(&self, lines: &str, message: &Value) -> String {
+        self.door.send(&format!("POST {}", self.endpoint), lines, &message.to_string()).await
+    }
+
+    /// The next thing that is said on the stream.
+    pub(crate) async fn heard(&mut self) -> String {
+        loop {
+            let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.unwrap();
+            if let Some(data) = line.unwrap().unwrap().strip_prefix("data: ") {
+                return data.to_owned();
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use server::Transport;
 use toolgate_testkit::{Recorder, Script, TestGateway};
 
-use crate::door::{Door, status};
+use crate::door::{Door, OldStream, status};
 use crate::{mcp, open_door};
 
 const JSON: &str = "content-type: application/json\r\n";
@@ -69,6 +69,52 @@ async fn a_repeated_head_that_comes_twice_does_not_fit_its_body() {
     {
         check(None, twice, 400).await;
     }
+}
+
+/// On the older transport nothing holds a head against its body, and nothing ends a request with its
+/// connection: one of 2026-07-28 is told where it belongs.
+#[tokio::test]
+async fn a_stateless_request_is_not_served_on_the_older_transport() {
+    let world = TestGateway::new().demo().start().await;
+    let door = Door::open(mcp(&world, open_door()), Transport::LegacySse).await;
+    for revision in ["2024-11-05", "2025-03-26"] {
+        let stream = OldStream::open(&door, revision).await;
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({"_meta": meta});
+        let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params});
+        for sent in [list.clone(), json!([list])] {
+            let said = stream.post("", &sent).await;
+            assert_eq!(status(&said), 400, "{said}");
+            assert!(said.contains("content-type: application/json\r\n"), "{said}");
+            assert!(said.contains("-32600") && said.contains("Streamable HTTP"), "{said}");
+        }
+    }
+}
+
+/// A key may stand in the head on every route that takes messages over HTTP.
+#[tokio::test]
+async fn a_key_in_the_head_counts_on_the_older_transport() {
+    let recorder = Recorder::one("pay", Script::Echo);
+    let gate = TestGateway::new().upstream("bank", recorder.clone());
+    let world = gate.settings(|settings| settings.mode = gateway::Mode::Native).start().await;
+    let door = Door::open(mcp(&world, open_door()), Transport::LegacySse).await;
+    let mut stream = OldStream::open(&door, "2025-03-26").await;
+    let key = "idempotency-key: k1\r\n";
+    let pay = |id: u64| {
+        let params = json!({"name": "pay", "arguments": {}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    for id in [1, 2] {
+        assert_eq!(status(&stream.post(key, &pay(id)).await), 202);
+        let said = stream.heard().await;
+        assert!(said.contains(&format!("\"id\":{id},\"result\"")), "{said}");
+    }
+    assert_eq!(recorder.count(), 1, "the second is answered with the first's answer");
+    let said = stream.post(key, &json!([pay(3), pay(4)])).await;
+    assert!(status(&said) == 400 && said.contains("Idempotency-Key"), "{said}");
 }
 
 /// CW-118: before anything is looked up, on both transports.

@@ -321,6 +321,34 @@ async fn the_key_goes_on_to_the_upstream() {
     assert_eq!(recorder.count(), 1, "both ways of giving a key mean the same key");
 }
 
+/// The same where the arguments go on letter by letter: what is sent has the key, too.
+#[tokio::test]
+async fn the_key_goes_on_with_numbers_as_they_are_written() {
+    let check = async |args: Value, written: &str, wanted: &str| {
+        let (recorder, world) = bank(Script::Echo).await;
+        let (key, written) = (Some("k\"9".to_owned()), Some(written.to_owned()));
+        let request = World::request("pay", args);
+        world.send(CallRequest { idempotency_key: key, written, ..request }).await;
+        assert_eq!(recorder.calls()[0].written.as_deref(), Some(wanted));
+    };
+    check(json!({"n": 100.0}), r#"{"n":1e2 }"#, r#"{"n":1e2 ,"key":"k\"9"}"#).await;
+    check(json!({}), "{ } ", r#"{ "key":"k\"9"}"#).await;
+}
+
+/// What no value holds has no hash that would tell it from its like, so it is not sent.
+#[tokio::test]
+async fn numbers_too_long_to_be_told_apart_share_no_key() {
+    let (recorder, world) = bank(Script::Echo).await;
+    for account in ["18446744073709551617", "18446744073709551618"] {
+        let text = format!(r#"{{"key":"k1","account":{account}}}"#);
+        let args = serde_json::from_str(&text).unwrap();
+        let request = World::request("pay", args);
+        let done = world.send(CallRequest { written: Some(text), ..request }).await;
+        assert_eq!(code(&done), Some(Code::ArgsInvalid));
+    }
+    assert_eq!(recorder.count(), 0);
+}
+
 #[tokio::test]
 async fn a_call_in_flight_is_waited_for() {
     let recorder = Recorder::one("pay", Script::Wait(Answer::text("paid")));

@@ -10,7 +10,7 @@ use model::{Answer, Fault};
 use policy::Permit;
 use serde_json::{Value, json};
 use server::{Transport, stdio};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use toolgate_testkit::{TestGateway, World};
@@ -22,7 +22,7 @@ use crate::{mcp, open_door};
 
 /// Has resources that can be followed, and says of all its lists that they change.
 #[derive(Clone, Debug, Default)]
-struct Shelf {
+pub(crate) struct Shelf {
     uris: Vec<String>,
     bell: Arc<Mutex<Option<Bell>>>,
     /// Never answers to being followed; says when it was asked.
@@ -30,8 +30,12 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn of(uris: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn of(uris: impl IntoIterator<Item = String>) -> Self {
         Self { uris: uris.into_iter().collect(), ..Self::default() }
+    }
+
+    pub(crate) fn bell(&self) -> Bell {
+        self.bell.lock().unwrap().clone().unwrap()
     }
 }
 
@@ -120,6 +124,45 @@ async fn one_request_listens_only_for_so_much() {
     assert_eq!(followed.len(), FOLLOWED_PER_CLIENT_MAX);
 }
 
+/// PROTOCOL 1.6: on a pipe, which outlives what it carries, the end is told; a client that has cancelled
+/// hears nothing more.
+#[tokio::test]
+async fn the_end_of_listening_is_told_on_a_pipe_but_not_to_who_ended_it() {
+    let world = native(TestGateway::new().upstream("it", Shelf::default())).await;
+    let (mut input, theirs) = tokio::io::duplex(1 << 16);
+    let (output, gate) = tokio::io::duplex(1 << 16);
+    let stop = CancellationToken::new();
+    tokio::spawn(stdio::serve(mcp(&world, open_door()), theirs, gate, stop.clone()));
+    let mut lines = BufReader::new(output).lines();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    for id in [1, 2] {
+        let listen = ask(id, "subscriptions/listen", &params);
+        input.write_all(format!("{listen}\n").as_bytes()).await.unwrap();
+        let heard = lines.next_line().await.unwrap().unwrap();
+        assert!(heard.contains("notifications/subscriptions/acknowledged"), "{heard}");
+    }
+    let cancelled = |id: u64| {
+        let params = json!({"requestId": id});
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+    };
+    let listed = ask(3, "tools/list", &json!({"_meta": meta}));
+    input.write_all(format!("{}\n{listed}\n", cancelled(1)).as_bytes()).await.unwrap();
+    let heard = lines.next_line().await.unwrap().unwrap();
+    assert!(heard.contains("\"id\":3"), "{heard}");
+    stop.cancel();
+    let mut left = Vec::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        left.push(serde_json::from_str::<Value>(&line).unwrap());
+    }
+    let [over, result] = left.as_slice() else { panic!("{left:?}") };
+    assert_eq!(*over, cancelled(2));
+    assert_eq!((&result["id"], &result["result"]["resultType"]), (&json!(2), &json!("complete")));
+}
+
 #[tokio::test]
 async fn an_upstream_that_hangs_keeps_nobody_from_following_others() {
     let asked = Arc::new(Notify::new());
@@ -144,7 +187,7 @@ async fn an_upstream_that_hangs_keeps_nobody_from_following_others() {
 async fn flood(world: &World, shelf: &Shelf, uri: &str) {
     let watching = Arc::clone(&world.gateway);
     tokio::spawn(async move { watching.watch().await });
-    let bell = shelf.bell.lock().unwrap().clone().unwrap();
+    let bell = shelf.bell();
     let mut told = world.gateway.changes();
     for _ in 0..3_000 {
         bell.ring(Ring::Updated { uri: uri.to_owned() });
@@ -170,14 +213,19 @@ async fn hears_of_everything(mut stream: impl AsyncRead + Unpin) {
     tokio::time::timeout(PATIENCE, reading).await.unwrap();
 }
 
-fn ask(id: u64, method: &str, params: &Value) -> String {
+pub(crate) fn ask(id: u64, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
 async fn shelf() -> (World, Shelf, String) {
     let uri = format!("test://{}", "x".repeat(8 * 1024));
-    let shelf = Shelf::of([uri.clone()]);
-    (native(TestGateway::new().upstream("it", shelf.clone())).await, shelf, uri)
+    let (world, shelf) = shelf_of(&uri).await;
+    (world, shelf, uri)
+}
+
+pub(crate) async fn shelf_of(uri: &str) -> (World, Shelf) {
+    let shelf = Shelf::of([uri.to_owned()]);
+    (native(TestGateway::new().upstream("it", shelf.clone())).await, shelf)
 }
 
 fn hello() -> Value {

@@ -51,9 +51,11 @@ mod sessions;
 mod shutdown;
 mod size;
 mod streamable;
+mod streams;
 mod suite;
 mod tasks;
 mod trace;
+mod unread;
 mod wire;
 
 use std::sync::Arc;

@@ -11,6 +11,7 @@
 mod client;
 mod http;
 mod servers;
+mod shapes;
 mod tasks;
 mod visits;
 mod words;
@@ -135,6 +136,8 @@ async fn cancels(client: &mut Client) {
     while cancelled(client).await == before {
         assert!(began.elapsed() < PATIENCE, "the server does not know that it was cancelled");
     }
+    // An answer would have been taken for that of another request.
+    assert!(client.take_news("notifications/progress").is_empty());
 }
 
 /// A level said once, or with each request: the server logs as it says, and what one client does not

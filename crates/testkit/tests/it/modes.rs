@@ -1,11 +1,15 @@
 //! CW-67: three ways to show one catalogue, over one core.
 
+use async_trait::async_trait;
 use catalog::Query;
 use gateway::{CallRequest, Mode, Via};
-use model::{Answer, Code, Selector};
+use model::{Answer, Code, Fault, LogLevel, Selector};
+use policy::Permit;
 use serde_json::{Value, json};
 use toolgate_testkit::{Recorder, Script, TestGateway, World, tool};
+use upstream::{Connector, Errand, News};
 
+use crate::around::line::{Era, Line, Over};
 use crate::{ROAD, code};
 
 /// Two shelves behind one gate, each with a tool that wants a number.
@@ -140,4 +144,81 @@ async fn an_unknown_name_is_a_protocol_fault_as_tool_and_a_tool_error_as_argumen
     let head = Selector::Head { chars: 10 };
     let viewed = world.gateway.view(&World::ann(), "art_none", &head).await;
     assert_eq!(viewed.get().structured.as_ref().unwrap()["error"], "VIEW_FAILED");
+}
+
+/// Says something of its work to the log.
+#[derive(Debug)]
+struct Talker;
+
+#[async_trait]
+impl Connector for Talker {
+    fn protocol(&self) -> &'static str {
+        "custom"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![tool("talk", json!({}))])
+    }
+
+    async fn call(&self, _permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
+        let params = json!({"level": "error", "data": "hot"}).as_object().cloned().unwrap();
+        errand.news.as_ref().unwrap().tell(News::Log { level: LogLevel::Error, params });
+        Ok(Answer::text("done"))
+    }
+}
+
+/// CW-108, C15: what a mode does not say it can do it does not do, and says nothing of its own accord.
+#[tokio::test]
+async fn only_native_mode_has_more_than_tools() {
+    for mode in Mode::ALL {
+        let gate = TestGateway::new().upstream("it", Talker);
+        let world = gate.settings(|settings| settings.mode = *mode).start().await;
+        let mut line = Line::connect(&world, Over::Stdio, Era::Old).await;
+        let (uri, name) = (json!({"uri": "a:b"}), json!({"name": "p"}));
+        for (method, params) in [
+            ("prompts/list", json!({})),
+            ("prompts/get", name),
+            ("resources/list", json!({})),
+            ("resources/templates/list", json!({})),
+            ("resources/read", uri.clone()),
+            ("resources/subscribe", uri.clone()),
+            ("resources/unsubscribe", uri),
+            ("logging/setLevel", json!({"level": "debug"})),
+            ("tasks/list", json!({})),
+            ("tasks/get", json!({"taskId": "t1"})),
+        ] {
+            let said = line.ask(method, params).await;
+            let here = said["error"]["code"] != -32601;
+            assert_eq!(here, *mode == Mode::Native, "{mode} {method}: {said}");
+        }
+        let params = match mode {
+            Mode::Gateway => json!({"name": "tool_execute", "arguments": {"tool_id": "talk"}}),
+            _ => json!({"name": "talk", "arguments": {}}),
+        };
+        let call = json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": params});
+        let first = line.say(&call).await;
+        let logs = first["method"] == "notifications/message";
+        assert_eq!(logs, *mode == Mode::Native, "{mode}: {first}");
+    }
+}
+
+/// The same for what a client of 2026-07-28 may listen for.
+#[tokio::test]
+async fn only_native_mode_tells_of_more_than_tools() {
+    for mode in Mode::ALL {
+        let gate = TestGateway::new().upstream("it", crate::listening::Shelf::of(["a:b".into()]));
+        let world = gate.settings(|settings| settings.mode = *mode).start().await;
+        let mut line = Line::open(&world, Over::Stdio, Era::Modern).await;
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let wanted = json!({"resourceSubscriptions": ["a:b"]});
+        let params = json!({"notifications": wanted, "_meta": meta});
+        let method = "subscriptions/listen";
+        let listen = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let told = line.say(&listen).await;
+        let honoured = if *mode == Mode::Native { wanted } else { json!({}) };
+        assert_eq!(told["params"]["notifications"], honoured, "{mode}: {told}");
+    }
 }

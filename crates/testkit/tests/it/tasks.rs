@@ -43,11 +43,11 @@ impl Connector for Worker {
         Ok(Answer::read(begun).unwrap())
     }
 
-    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
         self.heard.push(permit.params().clone());
         let said = self.says.lock().unwrap().pop_front();
         match said {
-            Some(Value::Object(said)) => Ok(said),
+            Some(Value::Object(said)) => Ok(Answer::bare(said)),
             _ => std::future::pending().await,
         }
     }

@@ -119,6 +119,11 @@ impl CallArgs {
         if !value.is_object() {
             return Err(CliError::usage("the arguments must be a JSON object"));
         }
+        if let Some(number) = model::numbers::inexact(&text) {
+            let message = format!("the number `{number}` cannot be held exactly");
+            return Err(CliError::usage(message)
+                .hint("write it with fewer digits, or as text where the tool takes text"));
+        }
         Ok(value)
     }
 }
@@ -153,6 +158,7 @@ mod tests {
     fn arguments_come_from_the_line_a_pipe_or_a_file() {
         assert_eq!(read(r#"{"a": 1}"#, "").unwrap(), json!({"a": 1}));
         assert_eq!(read("-", r#"{"b": 2}"#).unwrap(), json!({"b": 2}));
+        assert!(read(r#"{"a": 18446744073709551617}"#, "").is_err());
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("args.json");
         std::fs::write(&file, r#"{"c": 3}"#).unwrap();

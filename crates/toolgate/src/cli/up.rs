@@ -149,7 +149,9 @@ fn guard(config: &Config, bound: SocketAddr) -> Guard {
     let own = |texts: &[crate::config::Text]| -> Vec<String> {
         texts.iter().map(|text| text.as_str().to_owned()).collect()
     };
-    Guard::new(bound, &own(&config.http.allow_hosts), &own(&config.http.allow_origins))
+    let http = &config.http;
+    Guard::new(bound, &own(&http.allow_hosts), &own(&http.allow_origins))
+        .readable_by(&own(&http.cors.allow_origins))
 }
 
 fn url(bound: SocketAddr, transport: Transport) -> String {

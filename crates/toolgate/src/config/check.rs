@@ -227,18 +227,19 @@ fn check_hosts(config: &Config, root: &Node, problems: &mut Problems) {
             && !text.ends_with('/')
             && !text.contains(['@', '?'])
     };
-    let mut each = |path: [&str; 2], texts: &[Text], good: &dyn Fn(&str) -> bool, want: &str| {
+    let mut each = |path: &[&str], texts: &[Text], good: &dyn Fn(&str) -> bool, want: &str| {
         for (index, text) in texts.iter().enumerate().filter(|(_, text)| !good(text.as_str())) {
-            let place = root.place(&[path[0], path[1], &index.to_string()]);
-            problems.add(Some(place), format!("`{}.{}`: `{text}` is not {want}", path[0], path[1]));
+            let place = root.place(&[path, &[&index.to_string()]].concat());
+            problems.add(Some(place), format!("`{}`: `{text}` is not {want}", path.join(".")));
         }
     };
     let allow = config.egress.allow.as_deref().unwrap_or_default();
     let is_pattern = |text: &str| is_host(text.strip_prefix("*.").unwrap_or(text));
-    each(["egress", "allow"], allow, &is_pattern, "a host or `*.suffix`");
-    each(["http", "allow_hosts"], &config.http.allow_hosts, &is_host, "a host");
+    each(&["egress", "allow"], allow, &is_pattern, "a host or `*.suffix`");
+    each(&["http", "allow_hosts"], &config.http.allow_hosts, &is_host, "a host");
     let want = "an origin such as `https://app.example.com`";
-    each(["http", "allow_origins"], &config.http.allow_origins, &is_origin, want);
+    each(&["http", "allow_origins"], &config.http.allow_origins, &is_origin, want);
+    each(&["http", "cors", "allow_origins"], &config.http.cors.allow_origins, &is_origin, want);
     if !is_host(config.host.as_str()) {
         problems.add(Some(root.place(&["host"])), "`host` must be an address or a host name");
     }

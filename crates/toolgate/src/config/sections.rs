@@ -372,8 +372,18 @@ pub struct HttpSettings {
     pub allow_hosts: Vec<Text>,
     /// Browser origins taken, such as `https://app.example.com`.
     pub allow_origins: Vec<Text>,
+    /// What browsers are told of pages of other origins.
+    pub cors: CorsSettings,
     /// The address people reach this gate by, such as `https://gate.example.com`, for links.
     pub public_url: Option<Text>,
+}
+
+/// What browsers are told of pages of other origins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CorsSettings {
+    /// Origins whose pages may send to the gate and read what it answers; they are taken, too.
+    pub allow_origins: Vec<Text>,
 }
 
 fn millis(span: std::time::Duration) -> u64 {

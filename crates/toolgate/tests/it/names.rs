@@ -104,6 +104,49 @@ async fn the_operator_can_add_names_and_pages() {
     check(&flags, &hosts, &origins).await;
 }
 
+/// C14: pages of the origins named for it may ask whether they may send, send JSON, and read what they
+/// are answered; on the routes of MCP, and no other pages.
+#[tokio::test]
+async fn the_operator_can_let_pages_read() {
+    let home = Home::new();
+    let yaml = "upstreams: {demo: {type: demo}}\n\
+                http: {allow_origins: ['https://sends.example'], \
+                cors: {allow_origins: ['https://reads.example']}}\n";
+    home.write("gate.yaml", yaml);
+    for (transport, mcp) in [("http", &["/mcp"][..]), ("sse", &["/sse", "/messages/"])] {
+        let flags = ["up", "--port", "0", "--transport", transport, "--config", "gate.yaml"];
+        let (_gate, said) = home.listen(&flags).await;
+        let (base, _) = said["url"].as_str().unwrap().rsplit_once('/').unwrap();
+        let check = async |method: Method, route: &str, origin: &str, status: u16, reads: bool| {
+            let asks = ("access-control-request-method", "POST");
+            let headers = [("origin", origin), ("content-type", "application/json"), asks];
+            let url = format!("{base}{route}");
+            let answer = web::send(method.clone(), &url, &headers, "{}".to_owned()).await;
+            let said = |name: &str| {
+                answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned())
+            };
+            let cell = format!("{method} {route} for {origin}");
+            assert_eq!(answer.status().as_u16(), status, "{cell}");
+            let origin = reads.then(|| origin.to_owned());
+            assert_eq!(said("access-control-allow-origin"), origin, "{cell}");
+            assert_eq!(said("vary").is_some(), reads, "{cell}");
+            let asked = reads && method == Method::OPTIONS;
+            assert_eq!(said("access-control-allow-headers").is_some(), asked, "{cell}");
+            assert_eq!(said("access-control-allow-credentials"), None, "{cell}");
+        };
+        for route in mcp {
+            check(Method::OPTIONS, route, "https://reads.example", 204, true).await;
+            check(Method::OPTIONS, route, "https://sends.example", 405, false).await;
+            check(Method::OPTIONS, route, "https://evil.example", 403, false).await;
+            check(Method::PUT, route, "https://reads.example", 405, true).await;
+            check(Method::PUT, route, "https://sends.example", 405, false).await;
+        }
+        check(Method::OPTIONS, "/healthz", "https://reads.example", 405, false).await;
+        check(Method::GET, "/healthz", "https://reads.example", 200, false).await;
+        check(Method::OPTIONS, "/admin/approvals", "https://reads.example", 401, false).await;
+    }
+}
+
 /// Every cell of the table: the host is judged first, then the origin, then the request.
 async fn check(flags: &[&str], hosts: &[(&str, bool)], origins: &[(Option<&str>, bool)]) {
     let home = Home::new();

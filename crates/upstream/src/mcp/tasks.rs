@@ -5,6 +5,7 @@
 mod follow;
 mod inputs;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use model::{Client, Code, Fault, Method, TaskVerb};
@@ -20,6 +21,22 @@ use crate::errand::Errand;
 
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
+/// In the parameters of a call, that its client asks for a task (2025-11-25).
+pub(super) const WISH: &str = "task";
+
+/// The parameters as a client means them: since 2026-07-28 it is not for clients to ask for a task.
+pub(super) fn without_wish<'p>(
+    params: &'p Map<String, Value>,
+    errand: &Errand,
+) -> Cow<'p, Map<String, Value>> {
+    if !errand.client.rounds || !params.contains_key(WISH) {
+        return Cow::Borrowed(params);
+    }
+    let mut params = params.clone();
+    params.shift_remove(WISH);
+    Cow::Owned(params)
+}
+
 /// Makes a call that is to become a task: its client asked for one, or its server of 2025-11-25 makes
 /// it no other way.
 pub(super) async fn call(
@@ -27,9 +44,9 @@ pub(super) async fn call(
     mut asking: Asking<'_>,
     errand: &Errand,
 ) -> Result<Reply, Fault> {
-    let wanted = asking.params.contains_key("task");
+    let wanted = asking.params.contains_key(WISH);
     if !is_modern(wire.as_ref()).await? {
-        asking.params.to_mut().entry("task").or_insert_with(|| json!({}));
+        asking.params.to_mut().entry(WISH).or_insert_with(|| json!({}));
         let reply = rounds::settle(wire.as_ref(), asking).await?;
         return match legacy_task(&reply.value) {
             Some(task) if errand.client.rounds && follows(&errand.client) => {
@@ -40,7 +57,7 @@ pub(super) async fn call(
         };
     }
     // Here the server decides, and the word has no meaning.
-    asking.params.to_mut().shift_remove("task");
+    asking.params.to_mut().shift_remove(WISH);
     if errand.client.rounds {
         return rounds::settle(wire.as_ref(), asking).await;
     }
@@ -69,10 +86,10 @@ pub(super) async fn in_its_place(
     finish_unasked(wire, &reply, &able).await
 }
 
-/// Whether a server of 2026-07-28 made a task for a client from before, which asked for none. It may
-/// do so where that client declares the extension: truthfully passed on, and of no meaning to it.
+/// Whether a server of 2026-07-28 made a task for a client that cannot follow it: one that does not
+/// declare the extension, or one from before, to which it means nothing whatever it declares.
 pub(super) fn is_unasked(reply: &Reply, errand: &Errand) -> bool {
-    !errand.client.rounds && modern_task(&reply.value).is_some()
+    modern_task(&reply.value).is_some() && !(errand.client.rounds && follows(&errand.client))
 }
 
 /// Follows such a task in the client's place, and gives its result.

@@ -1,7 +1,7 @@
 //! What must carry messages to one MCP server and back.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
@@ -30,7 +30,8 @@ pub struct Asking<'a> {
     /// For whom; absent where the gate asks for itself.
     pub(crate) errand: Option<&'a Errand>,
     pub(crate) headers: Vec<(String, String)>,
-    /// `arguments` letter by letter, where the value does not keep how numbers are spelled.
+    /// `arguments` letter by letter, where the value does not keep how numbers are spelled; without
+    /// arguments, `params`.
     pub(crate) written: Option<&'a str>,
 }
 
@@ -49,8 +50,11 @@ impl<'a> Asking<'a> {
         let report = self.errand.filter(|errand| errand.report).map(|_| id);
         let rest = self.errand.map_or(&none, |errand| &errand.meta);
         let meta = peer::meta(rest, revision, client, report);
-        let written = self.written.and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
-        peer::request(id, self.method, &Params { asking: self, written, meta: &meta })
+        let written = self.written.filter(|_| self.arguments.is_some());
+        let written = written.and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
+        let parts = self.written.filter(|_| self.arguments.is_none());
+        let parts = parts.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        peer::request(id, self.method, &Params { asking: self, written, parts, meta: &meta })
     }
 }
 
@@ -59,16 +63,21 @@ struct Params<'a> {
     asking: &'a Asking<'a>,
     /// Sent in place of the arguments they were read from.
     written: Option<&'a RawValue>,
+    /// Sent in place of what stands under the same keys, as long as that is what they say.
+    parts: BTreeMap<String, &'a RawValue>,
     meta: &'a Map<String, Value>,
 }
 
 impl Serialize for Params<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { asking, written, meta } = self;
+        let Self { asking, written, parts, meta } = self;
         let own_meta = !meta.is_empty();
         let mut map = serializer.serialize_map(None)?;
         for (key, value) in asking.params.iter().filter(|(key, _)| !own_meta || *key != "_meta") {
-            map.serialize_entry(key, value)?;
+            match parts.get(key).filter(|part| says(part, value)) {
+                Some(part) => map.serialize_entry(key, part)?,
+                None => map.serialize_entry(key, value)?,
+            }
         }
         if let (Some(name), Some(_)) = (asking.name, asking.arguments) {
             map.serialize_entry("name", name)?;
@@ -83,6 +92,10 @@ impl Serialize for Params<'_> {
         }
         map.end()
     }
+}
+
+fn says(part: &RawValue, value: &Value) -> bool {
+    serde_json::from_str::<Value>(part.get()).is_ok_and(|said| said == *value)
 }
 
 /// The result of one request.

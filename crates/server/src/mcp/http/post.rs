@@ -2,28 +2,23 @@
 
 use std::sync::Arc;
 
-use axum_core::body::Body;
 use axum_core::extract::Request;
 use axum_core::response::{IntoResponse, Response};
 use gateway::queue::{Receiver, queue};
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{Caller, Client, Fault};
 use protocol::{Ask, Incoming, Refusal, Request as Asked, Revision, decode, jsonrpc};
 use tokio_util::sync::DropGuard;
 
 use super::carry::{self, Carried};
 use super::stream::{Stream, stream};
-use super::{SESSION, Shared, VERSION, mirror, refuse};
+use super::{SESSION, Shared, beside, json, mirror, named_revision, refuse};
 use crate::authenticate::authenticate;
 use crate::limits;
 use crate::mcp::batch::is_batch;
-use crate::mcp::{Outlet, body};
+use crate::mcp::{Carrier, Outlet, body};
 use crate::reply::{self, Said};
 use crate::sessions::Visit;
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub(super) async fn post(shared: Arc<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -56,9 +51,8 @@ async fn take(
     if let [Err(refusal)] = messages.as_slice() {
         return Err(mirror::rather_mismatch(headers, refusal.clone()));
     }
-    if let [Ok(Incoming::Request(request))] = messages.as_mut_slice() {
-        take_key(headers, request)?;
-        take_trace(headers, request);
+    beside::take(headers, &mut messages)?;
+    if let [Ok(Incoming::Request(request))] = messages.as_slice() {
         mirror::check(&shared.mcp.gateway, &caller, headers, request)?;
         if request.meta.revision.is_some() {
             return Ok(modern(shared, caller, messages).await);
@@ -83,26 +77,6 @@ async fn take(
     }
 }
 
-/// A key may also come in a header. Two that differ are a mistake nobody should guess about.
-fn take_key(headers: &HeaderMap, request: &mut Asked) -> Result<(), Refusal> {
-    let header = headers.get(IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok());
-    let Some(header) = header.filter(|key| !key.is_empty()) else { return Ok(()) };
-    let key = request.meta.idempotency_key.get_or_insert_with(|| header.to_owned());
-    if key == header {
-        return Ok(());
-    }
-    let message = "the header `Idempotency-Key` and the key in `_meta` differ";
-    Err(Refusal::new(Some(request.id.clone()), jsonrpc::INVALID_REQUEST, message))
-}
-
-/// The trace of the message itself goes before that of the request which carries it.
-fn take_trace(headers: &HeaderMap, request: &mut Asked) {
-    let header = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
-    if request.meta.traceparent.is_none() {
-        request.meta.traceparent = header.map(str::to_owned);
-    }
-}
-
 /// A request that stands for itself. Session headers mean nothing to it.
 async fn modern(
     shared: &Arc<Shared>,
@@ -121,19 +95,13 @@ async fn visit(
     caller: Caller,
 ) -> Result<Option<Visit>, Refusal> {
     // A revision nobody knows is refused within a session, too.
-    let revision = match headers.get(VERSION).map(|version| version.to_str().unwrap_or_default()) {
-        None => Revision::UNNAMED_HTTP,
-        Some(version) => {
-            version.parse().map_err(|error: protocol::revision::UnknownRevision| {
-                Refusal::new(None, jsonrpc::INVALID_REQUEST, error.to_string())
-            })?
-        }
-    };
+    let revision = named_revision(headers)
+        .map_err(|error| Refusal::new(None, jsonrpc::INVALID_REQUEST, error.to_string()))?;
     if let Some(id) = headers.get(SESSION) {
         let id = id.to_str().unwrap_or_default();
         return Ok(shared.sessions.find(id, caller).await);
     }
-    Ok(Some(Visit::new(caller, revision)))
+    Ok(Some(Visit::new(caller, revision.unwrap_or(Revision::UNNAMED_HTTP))))
 }
 
 async fn single(shared: &Arc<Shared>, mut visit: Visit, request: Box<Asked>) -> Response {
@@ -211,7 +179,8 @@ fn start(shared: &Arc<Shared>, visit: Visit, request: Box<Asked>) -> Result<Star
     let (calls, shared) = (&shared.calls, Arc::clone(shared));
     let answer = calls.track_future(async move {
         let _place = place;
-        let outlet = Outlet { cancel: &underway.cancel, stop: &shared.stop, frames: &frames };
+        let (cancel, stop, carrier) = (&underway.cancel, &shared.stop, Carrier::Own);
+        let outlet = Outlet { cancel, stop, frames: &frames, carrier };
         shared.mcp.answer(&visit, request, &outlet).await
     });
     Ok(Started { news, answer: Carried::new(answer), cancel_on_close })
@@ -223,10 +192,17 @@ async fn batch(
     visit: Visit,
     messages: Vec<Result<Incoming, Refusal>>,
 ) -> Response {
+    let place = match visit.running.enter_batch() {
+        Ok(place) => place,
+        Err(fault) => return refuse(&fault),
+    };
     let (mcp, stop) = (Arc::clone(&shared.mcp), shared.stop.clone());
     // There is no stream beside an array: what is said before the answers is heard by nobody.
     let (frames, _) = queue(1);
-    let answering = async move { mcp.batch(&visit, messages, &stop, &frames).await };
+    let answering = async move {
+        let _place = place;
+        mcp.batch(&visit, messages, &stop, &frames).await
+    };
     // A client that goes away leaves its calls to their end and their records.
     match tokio::spawn(shared.calls.track_future(answering)).await {
         Ok(Some(answers)) => json(StatusCode::OK, answers),
@@ -254,37 +230,4 @@ pub(super) fn unknown_session() -> Response {
 
 fn said(revision: Revision, said: Said) -> Response {
     json(reply::status(revision, said.error_code), said.bytes)
-}
-
-fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(bytes));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// CO-206: whichever place a trace is named in.
-    #[test]
-    fn the_trace_of_the_message_goes_before_that_of_the_request() {
-        let check = |meta: &str, header: Option<&str>, expected: Option<&str>| {
-            let text = format!(
-                r#"{{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {{"_meta": {meta}}}}}"#
-            );
-            let mut messages = decode::client(text.as_bytes()).unwrap();
-            let Some(Ok(Incoming::Request(request))) = messages.first_mut() else {
-                panic!("`{text}` is no request")
-            };
-            let value = header.map(|text| (TRACEPARENT, HeaderValue::from_str(text).unwrap()));
-            take_trace(&value.into_iter().collect(), request);
-            assert_eq!(request.meta.traceparent.as_deref(), expected);
-        };
-        check("{}", None, None);
-        check("{}", Some("00-a"), Some("00-a"));
-        check(r#"{"traceparent": "00-b"}"#, Some("00-a"), Some("00-b"));
-        check(r#"{"traceparent": "00-b"}"#, None, Some("00-b"));
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use model::{Answer, Fault, Listed, LogLevel};
 use policy::Permit;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use toolgate_testkit::notes::Notes;
 use upstream::{Bell, Connector, Errand, Offer, Ring};
 
@@ -79,10 +79,10 @@ impl Connector for Watched {
         Ok(Answer::text("burnt"))
     }
 
-    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Map<String, Value>, Fault> {
+    async fn ask(&self, permit: &Permit, _errand: &Errand) -> Result<Answer, Fault> {
         self.seen.push(permit.method().as_str().to_owned());
         let answer = json!({"contents": [], "messages": [], "completion": {"values": []}});
-        Ok(answer.as_object().cloned().unwrap_or_default())
+        Ok(Answer::bare(answer.as_object().cloned().unwrap_or_default()))
     }
 
     async fn follow(&self, _permit: &Permit, _owner: &str, _wanted: bool) -> Result<(), Fault> {

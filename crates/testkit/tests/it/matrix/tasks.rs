@@ -29,7 +29,7 @@ while read -r line; do
   case $line in
     *'"method":"server/discover"'*) r='"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"private"}' ;;
     *'"method":"initialize"'*) r='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"method":"tools/list"'*) r='"result":{"tools":[{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},{"name":"nudge","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/list"'*) r='"result":{"tools":[{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},{"name":"nudge","inputSchema":{"type":"object"}},{"name":"scratch","inputSchema":{"type":"object"}}]}' ;;
     *'"method":"subscriptions/listen"'*'"taskIds":["t1"]'*) wished=1; continue ;;
     *'"method":"subscriptions/listen"'*) wished=; continue ;;
     *'"method":"tools/call"'*'"name":"nudge"'*)
@@ -97,6 +97,19 @@ async fn a_task_is_one_in_the_words_of_the_client() {
             assert_eq!(result["content"][0]["text"], "gold", "{said}");
             client.leave().await;
         }
+    }
+}
+
+/// PROTOCOL 1.9: since 2026-07-28 it is not for clients to ask for a task, whoever serves them.
+#[tokio::test]
+async fn a_newer_client_that_asks_for_a_task_gets_none() {
+    for server_speaks in [OLD, NEW] {
+        let world = server(server_speaks).await;
+        let mut client = Client::connect_able(&world, NEW, json!({})).await;
+        let asked = json!({"name": "scratch", "arguments": {}, "task": {"ttl": 60_000}});
+        let answer = client.ask("tools/call", asked).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "gold", "{server_speaks}: {answer}");
+        client.leave().await;
     }
 }
 

@@ -162,6 +162,10 @@ fn hosts_origins_and_tokens_are_checked() {
         "catalog: a\nhttp: {allow_origins: ['app.test']}",
         "toolgate.yaml:2: `http.allow_origins`: `app.test` is not an origin such as `https://app.example.com`",
     );
+    check(
+        "catalog: a\nhttp: {cors: {allow_origins: ['*']}}",
+        "toolgate.yaml:2: `http.cors.allow_origins`: `*` is not an origin such as `https://app.example.com`",
+    );
     check("catalog: a\nhost: 'a b'", "toolgate.yaml:2: `host` must be an address or a host name");
     check(
         "catalog: a\nauth: {tokens: [{name: x, token: ''}]}",

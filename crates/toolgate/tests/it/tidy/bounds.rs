@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use model::limits::{
-    BATCH_MAX, BODY_BYTES_MAX, BODY_TIMEOUT, CONNECTIONS_MAX, FOLLOWED_PER_CLIENT_MAX,
-    FRAMES_QUEUED, HEADER_TIMEOUT, INTRODUCTION_BYTES_MAX, JSON_DEPTH_MAX, JSON_KEYS_MAX,
-    JSON_NODES_MAX, JSON_NUMBER_CHARS_MAX, KEEP_ALIVE, NEWS_QUEUED, PARKED_MAX,
-    PARKED_PER_PRINCIPAL_MAX, REQUESTS_PER_SESSION_MAX, ROUND_TIME, SESSION_HELD, SESSION_IDLE,
-    SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX, STREAMS_MAX, STREAMS_PER_PRINCIPAL_MAX, TASK_KEPT,
+    BATCH_MAX, BODY_BYTES_MAX, BODY_TIMEOUT, CHANGES_KEPT, CITED_CHARS_MAX, CITED_MAX,
+    CONNECTIONS_MAX, FOLLOWED_PER_CLIENT_MAX, FRAMES_QUEUED, HEADER_TIMEOUT,
+    INTRODUCTION_BYTES_MAX, JSON_DEPTH_MAX, JSON_KEYS_MAX, JSON_NODES_MAX, JSON_NUMBER_CHARS_MAX,
+    KEEP_ALIVE, NEWS_QUEUED, PAGE_ITEMS, PARKED_MAX, PARKED_PER_PRINCIPAL_MAX,
+    REQUESTS_PER_SESSION_MAX, ROUND_TIME, SESSION_HELD, SESSION_IDLE, SESSIONS_MAX,
+    SESSIONS_PER_PRINCIPAL_MAX, STREAMS_MAX, STREAMS_PER_PRINCIPAL_MAX, TASK_KEPT,
     TASKS_LISTED_MAX, TASKS_MAX, WRITE_TIMEOUT,
 };
 
@@ -34,6 +35,7 @@ fn table() -> Vec<String> {
         n(JSON_NODES_MAX),
         n(JSON_KEYS_MAX),
     );
+    let cited = format!("{CITED_MAX}, of {CITED_CHARS_MAX} characters");
     let parked = each(PARKED_MAX, PARKED_PER_PRINCIPAL_MAX);
     let rows = [
         ("one message", message),
@@ -60,6 +62,9 @@ fn table() -> Vec<String> {
         ("resources one client follows, tasks one request listens for", n(FOLLOWED_PER_CLIENT_MAX)),
         ("messages waiting for one client", n(FRAMES_QUEUED)),
         ("reports waiting within one call", n(NEWS_QUEUED)),
+        ("changes kept for whoever is slow to read them", n(CHANGES_KEPT)),
+        ("items of one page of a list", n(PAGE_ITEMS)),
+        ("facts that one call cites", cited),
         ("calls waiting for their client", format!("{parked}; {}", min(ROUND_TIME))),
         (
             "tasks",
@@ -78,7 +83,10 @@ fn table() -> Vec<String> {
 fn bounds_on_clients_stand_in_one_file() {
     let ours = |file: &std::path::Path| {
         let path = file.display().to_string();
-        path.contains("crates/server/src") || path.ends_with("crates/gateway/src/sessions.rs")
+        let facing = ["changes", "listing", "memory", "sessions", "sights"];
+        path.contains("crates/server/src")
+            || path.contains("crates/protocol/src/decode")
+            || facing.iter().any(|name| path.ends_with(&format!("crates/gateway/src/{name}.rs")))
     };
     let bounded = |line: &str| {
         let line = line.trim_start();

@@ -341,6 +341,8 @@ async fn a_task_that_an_older_client_did_not_ask_for_is_followed_for_it() {
     check(false, modern("working"), true);
     check(true, modern("working"), false);
     check(false, json!({"content": []}), false);
+    let undeclared = errand(true, &json!({}));
+    assert!(is_unasked(&Reply { value: modern("working"), written: None }, &undeclared));
     let mut done = modern("completed");
     done["result"] = json!({"resultType": "complete", "content": []});
     let server = Scripted::new(MODERN, vec![("tasks/get", Ok(done))]);
