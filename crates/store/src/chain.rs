@@ -5,15 +5,14 @@
 
 use std::sync::{Arc, LazyLock};
 
-use futures_util::TryStreamExt as _;
 use model::canonical;
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Encode, Executor as _, SqliteConnection, Type};
+use sqlx::{AssertSqlSafe, Connection as _, Encode, SqliteConnection, Type};
 
 use crate::database::Connection;
-use crate::entry::{Columns, Draft};
-use crate::limits;
+use crate::entry::Columns;
 use crate::text::Text;
+use crate::{failpoint, limits};
 
 const COLUMNS: usize = 12;
 
@@ -44,40 +43,66 @@ pub(crate) async fn head(connection: &mut Connection) -> Result<Link, sqlx::Erro
     Ok(head.fetch_optional(connection).await?.unwrap_or_else(Link::genesis))
 }
 
-/// Adds the drafts after `head`, many by one statement, and returns the new head.
+/// An entry that has its place in the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) seq: i64,
+    pub(crate) columns: Columns<Text>,
+    pub(crate) body: Text,
+    pub(crate) prev_hash: Text,
+    pub(crate) hash: Text,
+}
+
+/// Gives these their places after `head`, which is then the last of them.
+pub(crate) fn place<'d>(
+    head: &mut Link,
+    drafts: impl IntoIterator<Item = (&'d Columns<Text>, &'d Text)>,
+) -> Vec<Placed> {
+    let mut last = Text::from(head.hash.as_str());
+    let mut placed = Vec::new();
+    for (columns, body) in drafts {
+        *head = head.next(body.as_str());
+        let hash = Text::from(head.hash.as_str());
+        let prev_hash = std::mem::replace(&mut last, hash.clone());
+        let (columns, body) = (columns.clone(), body.clone());
+        placed.push(Placed { seq: head.seq, columns, body, prev_hash, hash });
+    }
+    placed
+}
+
+/// Puts the entries into the database, many by one statement.
 pub(crate) async fn append(
     connection: &mut Connection,
     places: Places,
-    mut head: Link,
-    drafts: &[&Draft],
-) -> Result<Link, sqlx::Error> {
-    for rows in drafts.chunks(limits::ROWS_MAX) {
-        if let Some(insert) = bound::<sqlx::Any>(places, &mut head, rows) {
+    entries: &[Placed],
+) -> Result<(), sqlx::Error> {
+    for rows in entries.chunks(limits::ROWS_MAX) {
+        if let Some(insert) = bound::<sqlx::Any>(places, rows) {
             insert.execute(&mut *connection).await?;
         }
     }
-    Ok(head)
+    Ok(())
 }
 
-/// Adds the drafts after `head` by one statement, which is a transaction by itself.
-pub(crate) async fn append_alone(
+/// Puts the entries into SQLite, all or none.
+pub(crate) async fn file(
     connection: &mut SqliteConnection,
-    mut head: Link,
-    drafts: &[&Draft],
-) -> Result<Link, sqlx::Error> {
-    if let Some(insert) = bound::<sqlx::Sqlite>(Places::Bare, &mut head, drafts) {
-        // SQLite speaks up once it has committed; that it tidies up then need not be waited for.
-        let committed = connection.fetch_many(insert).try_next().await?;
-        committed.ok_or(sqlx::Error::WorkerCrashed)?;
+    entries: &[Placed],
+) -> Result<(), sqlx::Error> {
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    for rows in entries.chunks(limits::ROWS_MAX) {
+        if let Some(insert) = bound::<sqlx::Sqlite>(Places::Bare, rows) {
+            insert.execute(&mut *transaction).await?;
+        }
     }
-    Ok(head)
+    failpoint::write("filing.written")?;
+    transaction.commit().await
 }
 
-/// The statement for these rows, with their values; `head` is then the last of them.
+/// The statement for these rows, with their values.
 fn bound<DB: sqlx::Database>(
     places: Places,
-    head: &mut Link,
-    rows: &[&Draft],
+    rows: &[Placed],
 ) -> Option<Query<'static, DB, DB::Arguments>>
 where
     Text: Encode<'static, DB> + Type<DB>,
@@ -89,17 +114,12 @@ where
     };
     let text = texts.get(rows.len()).filter(|_| !rows.is_empty())?;
     let mut insert = sqlx::query(AssertSqlSafe(Arc::clone(text)));
-    let mut last = Text::from(head.hash.as_str());
-    for draft in rows {
-        let Draft { columns, body, form: _ } = draft;
+    for Placed { seq, columns, body, prev_hash, hash } in rows {
         let Columns { record_id, call_id, phase, at, tool, status, principal, run_id } =
             columns.clone();
-        *head = head.next(body.as_str());
-        let hash = Text::from(head.hash.as_str());
-        insert = insert.bind(head.seq).bind(record_id).bind(call_id).bind(phase).bind(at);
+        insert = insert.bind(*seq).bind(record_id).bind(call_id).bind(phase).bind(at);
         insert = insert.bind(tool).bind(status).bind(principal).bind(run_id);
-        insert = insert.bind(body.clone()).bind(last).bind(hash.clone());
-        last = hash;
+        insert = insert.bind(body.clone()).bind(prev_hash.clone()).bind(hash.clone());
     }
     Some(insert)
 }
@@ -109,17 +129,30 @@ pub(crate) fn is_stale(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
-/// Whether this very entry is in the chain.
-pub(crate) async fn has(connection: &mut Connection, draft: &Draft) -> Result<bool, sqlx::Error> {
+/// Whether an entry with just this body is in the chain.
+pub(crate) async fn has(
+    connection: &mut Connection,
+    columns: &Columns<Text>,
+    body: &Text,
+) -> Result<bool, sqlx::Error> {
     let found: Option<i64> = sqlx::query_scalar(
         "SELECT seq FROM entries WHERE record_id = $1 AND phase = $2 AND body = $3",
     )
-    .bind(draft.columns.record_id.as_str())
-    .bind(draft.columns.phase.as_str())
-    .bind(draft.body.as_str())
+    .bind(columns.record_id.as_str())
+    .bind(columns.phase.as_str())
+    .bind(body.as_str())
     .fetch_optional(connection)
     .await?;
     Ok(found.is_some())
+}
+
+/// What stands at this place of the chain, by its hash.
+pub(crate) async fn hash_at(
+    connection: &mut Connection,
+    seq: i64,
+) -> Result<Option<String>, sqlx::Error> {
+    let hash = sqlx::query_scalar("SELECT hash FROM entries WHERE seq = $1");
+    hash.bind(seq).fetch_optional(connection).await
 }
 
 /// How the places of a statement's values are marked.

@@ -43,7 +43,7 @@ impl Store {
     /// Signs the head, if it has moved since the last checkpoint.
     pub async fn checkpoint(&self) -> Result<Option<Checkpoint>, Fault> {
         let (head, last) = {
-            let mut reader = self.reader().await?;
+            let mut reader = self.reader_of_entries().await?;
             let last: Option<i64> = sqlx::query_scalar("SELECT MAX(seq) FROM checkpoints")
                 .fetch_one(&mut *reader)
                 .await

@@ -61,11 +61,11 @@ impl Database {
         }
     }
 
-    /// A second connection for what is only added to the chain, where one is quicker.
-    pub(crate) async fn appender(&self) -> Result<Option<SqliteConnection>, sqlx::Error> {
+    /// A second connection that only files what is in the journal; a server has no journal.
+    pub(crate) async fn filer(&self) -> Result<SqliteConnection, sqlx::Error> {
         match self {
-            Self::Sqlite { path, .. } => sqlite::appender(path).await.map(Some),
-            Self::Postgres { .. } => Ok(None),
+            Self::Sqlite { path, .. } => sqlite::filer(path).await,
+            Self::Postgres { .. } => Err(sqlx::Error::WorkerCrashed),
         }
     }
 
@@ -132,15 +132,18 @@ impl Database {
         Ok(())
     }
 
-    /// Folds the log into the database file before the connection goes.
-    pub(crate) async fn retire(&self, mut connection: Connection) {
+    /// Folds the log into the database file before the connection goes; says whether it could.
+    pub(crate) async fn retire(&self, mut connection: Connection) -> bool {
+        let mut folded = true;
         if self.is_embedded()
             && let Err(error) =
                 sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await
         {
             tracing::warn!(%error, "the database log could not be folded in; the next start will");
+            folded = false;
         }
         close(connection).await;
+        folded
     }
 
     fn unusable(&self, error: &sqlx::Error) -> OpenError {

@@ -55,6 +55,15 @@ pub(crate) struct Columns<T> {
     pub(crate) run_id: T,
 }
 
+impl Columns<String> {
+    pub(crate) fn shared(self) -> Columns<Text> {
+        let Self { record_id, call_id, phase, at, tool, status, principal, run_id } = self;
+        let [record_id, call_id, phase, tool, status, principal, run_id] =
+            [record_id, call_id, phase, tool, status, principal, run_id].map(Text::from);
+        Columns { record_id, call_id, phase, at, tool, status, principal, run_id }
+    }
+}
+
 /// An entry that waits for its place in the chain.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
@@ -85,6 +94,13 @@ impl Draft {
         lean::end(&mut bytes, form.as_ref().map(|form| form.name.as_str()), &common);
         let body = str::from_utf8(&bytes).map_err(|error| broken(&error))?;
         Ok(Self { columns, body: body.into(), form })
+    }
+}
+
+impl Draft {
+    /// What goes into the chain.
+    pub(crate) fn parts(&self) -> (&Columns<Text>, &Text) {
+        (&self.columns, &self.body)
     }
 }
 

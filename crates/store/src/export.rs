@@ -47,7 +47,7 @@ impl Store {
         sql.bind(after_seq);
         push_wanted(&mut sql, filter);
         sql.push(" ORDER BY seq LIMIT ").bind(limits::EXPORT_PAGE);
-        let mut reader = self.reader().await?;
+        let mut reader = self.reader_of_entries().await?;
         let rows: Vec<(i64, String, String, String)> =
             sql.rows().fetch_all(&mut *reader).await.map_err(broken)?;
         let mut shelf = Shelf::default();

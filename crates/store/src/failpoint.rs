@@ -5,14 +5,18 @@
 //! that is written when either happens.
 
 /// Every place, roughly in the order in which one call passes them.
-pub const PLACES: [&str; 17] = [
+pub const PLACES: [&str; 21] = [
     "batch.begun",
     "batch.formed",
     "opening.redeemed",
     "claim.removed",
     "opening.claimed",
     "batch.written",
+    "journal.written",
     "batch.committed",
+    "filing.begun",
+    "filing.written",
+    "filing.done",
     "call.opened",
     "claim.sent",
     "call.dispatched",
@@ -26,14 +30,18 @@ pub const PLACES: [&str; 17] = [
 ];
 
 /// Those where a write can fail.
-pub const WRITES: [&str; 13] = [
+pub const WRITES: [&str; 17] = [
     "batch.begun",
     "batch.formed",
     "opening.redeemed",
     "claim.removed",
     "opening.claimed",
     "batch.written",
+    "journal.written",
     "batch.committed",
+    "filing.begun",
+    "filing.written",
+    "filing.done",
     "claim.sent",
     "artifact.written",
     "claim.settled",

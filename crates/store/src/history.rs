@@ -62,7 +62,7 @@ pub struct RecordLine {
 impl Store {
     /// The record with this id, or with a call of this id; the beginning of either is enough.
     pub async fn record(&self, id: &str) -> Result<Option<Record>, Fault> {
-        let mut reader = self.reader().await?;
+        let mut reader = self.reader_of_entries().await?;
         let Some(record_id) = resolve(&mut reader, id).await? else { return Ok(None) };
         let body: Option<String> = sqlx::query_scalar(
             "SELECT body FROM entries WHERE record_id = $1 ORDER BY seq DESC LIMIT 1",
@@ -78,7 +78,7 @@ impl Store {
 
     /// Newest first, each record once.
     pub async fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordLine>, Fault> {
-        let mut reader = self.reader().await?;
+        let mut reader = self.reader_of_entries().await?;
         let rows: Vec<(i64, String)> =
             query(filter).rows().fetch_all(&mut *reader).await.map_err(broken)?;
         let mut shelf = Shelf::default();

@@ -16,6 +16,7 @@ pub mod failpoint;
 mod folder;
 mod forms;
 pub mod history;
+mod journal;
 mod limits;
 pub mod lineage;
 mod lock;

@@ -12,6 +12,14 @@ pub(crate) const GATHER_MAX: usize = 32;
 pub(crate) const GATHER_WAIT: Duration = Duration::from_millis(1);
 /// How often that long, while some do come.
 pub(crate) const GATHER_WAITS_MAX: u32 = 3;
+/// What one file of the journal holds; beyond that, entries wait until the other one is filed.
+pub(crate) const JOURNAL_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Entries in the journal that go to the database together, if they come quickly.
+pub(crate) const FILE_ENTRIES: usize = 512;
+/// How long they wait for each other.
+pub(crate) const FILE_WAIT: Duration = Duration::from_millis(20);
+/// How often that long who opens the folder waits for the process that is at work in it.
+pub(crate) const FILE_LOOKS_MAX: u32 = 50;
 /// Connections that read at the same time.
 pub(crate) const READERS_MAX: u32 = 4;
 /// A call that was opened longer ago is no longer running.
@@ -59,7 +67,7 @@ pub(crate) const LOG_BYTES: u64 = 16 * 1024 * 1024;
 /// Pages in the log before SQLite folds it by itself, should nobody have.
 pub(crate) const LOG_PAGES: u32 = 4_000;
 /// What of the log's file is kept once it was folded in.
-pub(crate) const JOURNAL_BYTES: u32 = 32 * 1024 * 1024;
+pub(crate) const LOG_KEPT_BYTES: u32 = 32 * 1024 * 1024;
 /// How long a bucket may take to answer one request.
 pub(crate) const BUCKET_WAIT: Duration = Duration::from_secs(20);
 /// Questions of one caller that may wait for people at the same time.

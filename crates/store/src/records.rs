@@ -13,7 +13,7 @@ use crate::database::Connection;
 use crate::entry::{Draft, Phase};
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
-use crate::{failpoint, limits};
+use crate::{chain, failpoint, limits};
 
 #[derive(Clone, Debug)]
 pub struct Opening {
@@ -68,6 +68,10 @@ impl Store {
     /// Writes the closings that could not be written when they were due; says how many are left.
     pub async fn catch_up(&self) -> usize {
         for closing in self.late().take() {
+            // What failed may have been written all the same.
+            if self.has(&closing.draft).await {
+                continue;
+            }
             if let Err(unwritten) = self.write_or_return(closing).await
                 && let Some(closing) = unwritten.work
             {
@@ -75,6 +79,16 @@ impl Store {
             }
         }
         self.late().len()
+    }
+
+    /// Whether this very entry is in the chain, as far as one can see.
+    async fn has(&self, draft: &Draft) -> bool {
+        match self.reader_of_entries().await {
+            Ok(mut reader) => {
+                chain::has(&mut reader, &draft.columns, &draft.body).await.unwrap_or(false)
+            }
+            Err(_cannot_be_read) => false,
+        }
     }
 }
 

@@ -34,7 +34,7 @@ impl Store {
 
     /// How many entries there are and about how many bytes they take, judged by the newest.
     pub async fn entries_size(&self) -> Result<(u64, u64), Fault> {
-        let mut reader = self.reader().await?;
+        let mut reader = self.reader_of_entries().await?;
         let (entries, bytes): (i64, i64) = sqlx::query_as(
             "SELECT (SELECT COALESCE(MAX(seq) - MIN(seq) + 1, 0) FROM entries), \
              CAST(COALESCE(AVG(length(body)), 0) AS BIGINT) \
@@ -57,7 +57,7 @@ impl Store {
     }
 
     async fn purgeable(&self, bound: &'static str, value: i64) -> Result<Option<Purgeable>, Fault> {
-        let mut reader = self.reader().await?;
+        let mut reader = self.reader_of_entries().await?;
         let first_kept: Option<i64> =
             sqlx::query_scalar(bound).bind(value).fetch_one(&mut *reader).await.map_err(broken)?;
         let newest: Option<i64> = sqlx::query_scalar("SELECT MAX(seq) FROM entries")
@@ -103,6 +103,7 @@ struct Purge(Checkpoint);
 impl Write for Purge {
     type Done = ();
     const UNWRITTEN: &'static str = "old entries could not be removed";
+    const FORGETS: bool = true;
     const REFUSES_FIRST: bool = true;
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {

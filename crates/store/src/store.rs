@@ -11,12 +11,12 @@ use sqlx::{Any, AnyPool};
 use tokio::sync::RwLock;
 
 use crate::artifacts::Quotas;
-use crate::database::{self, Database};
+use crate::database::{self, Connection, Database};
 use crate::folder::{self, FolderError};
 use crate::forms::Forms;
 use crate::objects::{Objects, Place};
 use crate::records::Late;
-use crate::writer::{Unwritten, Write, Writer};
+use crate::writer::{self, Unwritten, Write, WriteError, Writer};
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -103,13 +103,16 @@ impl Store {
         let setup = take_setup_lock(&config.dir).await?;
         let objects = Objects::open(&config.place, &config.dir.join(folder::ARTIFACTS))?;
         let mut database = Database::locate(&config.dir, config.url.as_ref())?;
-        let connection = database.open().await?;
+        let mut connection = database.open().await?;
+        if database.is_embedded() {
+            writer::look(&config.dir, &database, &mut connection).await;
+        }
         drop(setup);
         let readers = database.readers()?;
         let (dir, owner) = (config.dir.clone(), SessionId::random().to_string());
         let (shared, late) = (!database.is_embedded(), Late::default());
         let serving = AtomicBool::new(false);
-        let writer = Writer::start(connection, database, clock.clone());
+        let writer = Writer::start(&config.dir, connection, database, clock.clone());
         let inner = Inner {
             readers,
             writer,
@@ -178,6 +181,19 @@ impl Store {
         self.inner.readers.acquire().await.map_err(database::broken)
     }
 
+    /// For reading entries: whatever was acknowledged is there, too.
+    ///
+    /// If the database will take nothing now, the latest entries are missing, and the log says why.
+    pub(crate) async fn reader_of_entries(&self) -> Result<PoolConnection<Any>, Fault> {
+        if self.inner.writer.has_unfiled()
+            && let Err(fault) = self.write(Settled).await
+        {
+            let detail = fault.log.as_deref().unwrap_or_default();
+            tracing::warn!(%fault, detail, "entries are read without the latest");
+        }
+        self.reader().await
+    }
+
     pub(crate) fn objects(&self) -> &Objects {
         &self.inner.objects
     }
@@ -211,6 +227,18 @@ impl Store {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.inner.clock.now()
+    }
+}
+
+/// Nothing to write; what is in the journal goes before it.
+struct Settled;
+
+impl Write for Settled {
+    type Done = ();
+    const UNWRITTEN: &'static str = "the latest entries could not be filed";
+
+    async fn write(&self, _connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+        Ok(())
     }
 }
 

@@ -1,4 +1,7 @@
-//! For tests on a PostgreSQL server: a schema of their own.
+//! For tests and measurements: a schema of one's own on a PostgreSQL server, and a slower disk.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use model::{Fault, Secret};
 use sqlx::{AnyConnection, Connection as _};
@@ -16,4 +19,22 @@ pub async fn create_schema(url: &Secret) -> Result<(), Fault> {
     let create = sqlx::AssertSqlSafe(format!("CREATE SCHEMA IF NOT EXISTS {schema}"));
     sqlx::query(create).execute(&mut connection).await.map_err(broken)?;
     connection.close().await.map_err(broken)
+}
+
+/// By how much syncing takes longer than it does, in microseconds.
+static SLOWER: AtomicU64 = AtomicU64::new(0);
+
+/// Has the journal's disk take so much longer to sync from here on, for measuring what another disk
+/// would make of it.
+pub fn slow_down(by: Duration) {
+    SLOWER.store(u64::try_from(by.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
+/// Waits as a slower disk would have it.
+#[expect(clippy::disallowed_methods, reason = "a disk keeps its thread waiting and nobody else")]
+pub(crate) fn pause() {
+    match SLOWER.load(Ordering::Relaxed) {
+        0 => {}
+        micros => std::thread::sleep(Duration::from_micros(micros)),
+    }
 }

@@ -13,7 +13,7 @@ impl Store {
     /// Calls of this principal that went well, by `upstream/name`, among the latest entries of the
     /// history. Nothing another principal did is counted.
     pub async fn uses(&self, principal: &str) -> Result<BTreeMap<String, u32>, Fault> {
-        let mut reader = self.reader().await?;
+        let mut reader = self.reader_of_entries().await?;
         let rows: Vec<(String, i64)> = sqlx::query_as(
             "SELECT tool, COUNT(*) FROM entries WHERE principal = $1 AND phase = 'close' \
              AND status = 'completed' AND seq > (SELECT COALESCE(MAX(seq), 0) FROM entries) - $2 \

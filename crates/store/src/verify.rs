@@ -86,7 +86,7 @@ impl Store {
 
     /// Reads every entry and checks its hash, its place, its columns, and every checkpoint.
     pub async fn verify_against(&self, witnesses: &Witnesses) -> Result<ChainReport, Fault> {
-        let mut reader = self.reader().await?;
+        let mut reader = self.reader_of_entries().await?;
         let mut said = checkpoints::all(&mut reader).await?;
         said.extend(witnesses.checkpoints.iter().cloned());
         let mut walk = Walk::begin(said, &witnesses.keys);

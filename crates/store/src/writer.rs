@@ -1,34 +1,39 @@
-//! The one task that writes: it gathers what is queued, commits once, then answers everybody.
+//! The one task that writes: it gathers what is queued, makes it durable once, then answers everybody.
 //!
-//! The entries of a batch go in by one statement, chained from the head that the task remembers; a
-//! batch of nothing else needs no transaction around it. If the database fails within a batch, the
-//! connection is given up, and each item is tried once more by itself on a new one, unless its
-//! entry turns out to be there already.
+//! Entries are chained from the head that the task remembers. A batch of nothing but entries goes into
+//! the journal, and from there to the database beside the writing; everything else is a transaction,
+//! which takes along what the journal holds. If either fails within a batch, connection and journal
+//! are given up, and each item is tried once more by itself, unless its entry turns out to be there
+//! already.
 
 mod batch;
+mod filing;
 mod fold;
 mod item;
+mod recover;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Clock, Fault, Timestamp};
-use sqlx::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::chain::Link;
+use crate::chain::{self, Link};
 use crate::database::{self, Connection, Database};
 use crate::entry::Draft;
 use crate::forms::Noted;
 use crate::limits;
 
 use batch::Failure;
+use filing::Filing;
 use fold::Fold;
 use item::{Item, Waiting};
 
 pub(crate) use item::Unwritten;
+pub(crate) use recover::look;
 
 /// Something to be written, in the topic's own words.
 pub(crate) trait Write: Send + Sync + 'static {
@@ -39,6 +44,9 @@ pub(crate) trait Write: Send + Sync + 'static {
 
     /// A refusal comes before the first change, so that there is never anything to undo.
     const REFUSES_FIRST: bool = false;
+
+    /// Nothing of what it removes may be left anywhere.
+    const FORGETS: bool = false;
 
     /// The entry that this adds to the chain if it is not refused.
     fn draft(&self) -> Option<&Draft> {
@@ -82,24 +90,37 @@ pub(crate) struct Writer {
     queue: Mutex<Option<mpsc::Sender<Box<dyn Item>>>>,
     task: Mutex<Option<JoinHandle<()>>>,
     commits: Arc<AtomicU64>,
+    unfiled: Arc<AtomicBool>,
 }
 
 impl Writer {
-    pub(crate) fn start(connection: Connection, database: Database, clock: Clock) -> Self {
+    pub(crate) fn start(
+        dir: &Path,
+        connection: Connection,
+        database: Database,
+        clock: Clock,
+    ) -> Self {
         let (queue, items) = mpsc::channel(limits::QUEUE_MAX);
-        let commits = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&commits);
+        let (commits, unfiled) = (Arc::default(), Arc::default());
         let desk = Desk {
+            dir: dir.to_owned(),
             connection: Some(connection),
-            appender: None,
+            filing: None,
             database,
             head: None,
             noted: Noted::default(),
             clock,
-            commits: counted,
+            logged: 0,
+            commits: Arc::clone(&commits),
+            unfiled: Arc::clone(&unfiled),
         };
         let task = tokio::spawn(desk.work(items));
-        Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)), commits }
+        Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)), commits, unfiled }
+    }
+
+    /// Whether there are acknowledged entries that the database has not heard of.
+    pub(crate) fn has_unfiled(&self) -> bool {
+        self.unfiled.load(Ordering::SeqCst)
     }
 
     /// Commits so far.
@@ -168,18 +189,37 @@ async fn gather(
     }
 }
 
+/// Waits for items, but no longer than the journal may. False when nobody is left who could send.
+async fn receive(
+    batch: &mut Vec<Box<dyn Item>>,
+    items: &mut mpsc::Receiver<Box<dyn Item>>,
+    due: Option<Instant>,
+) -> bool {
+    let received = items.recv_many(batch, limits::BATCH_MAX);
+    match due {
+        None => received.await > 0,
+        // What was received is in the batch; nothing is lost when the time is up.
+        Some(due) => tokio::time::timeout_at(due, received).await.map_or(true, |count| count > 0),
+    }
+}
+
 /// What the writing task has before it.
 struct Desk {
+    dir: PathBuf,
     /// Absent after a failure, until the next write.
     connection: Option<Connection>,
-    /// Only adds to the chain; opened when there is nothing else to write.
-    appender: Option<SqliteConnection>,
+    /// The journal and what is to be filed from it; absent after a failure, and where another process
+    /// has the journal.
+    filing: Option<Filing>,
     database: Database,
     /// The end of the chain as we left it; another process may have gone on from there.
     head: Option<Link>,
     noted: Noted,
     clock: Clock,
+    /// About what SQLite's log has grown by.
+    logged: u64,
     commits: Arc<AtomicU64>,
+    unfiled: Arc<AtomicBool>,
 }
 
 impl Desk {
@@ -188,25 +228,60 @@ impl Desk {
         let mut batch = Vec::with_capacity(limits::BATCH_MAX);
         let mut expected = 0;
         let mut fold = Fold::default();
-        while items.recv_many(&mut batch, limits::BATCH_MAX).await > 0 {
-            gather(&mut batch, &mut items, expected).await;
-            expected = batch.len();
-            let added = Fold::weigh(&batch);
-            let tried = self.commit_fresh(&mut batch).await;
-            // Those who came meanwhile will come back, too; those who are not answered yet cannot
-            // be among them.
-            expected += items.len();
-            self.answer(tried, &mut batch).await;
+        while receive(&mut batch, &mut items, self.filing.as_ref().and_then(Filing::due)).await {
+            if !batch.is_empty() {
+                gather(&mut batch, &mut items, expected).await;
+                expected = batch.len();
+                let tried = self.commit_fresh(&mut batch).await;
+                // Those who came meanwhile will come back, too; those who are not answered yet cannot
+                // be among them.
+                expected += items.len();
+                self.answer(tried, &mut batch).await;
+            }
+            self.file().await;
             if self.database.is_embedded() {
-                fold.go_on(added, &self.database, self.connection.as_mut()).await;
+                let added = std::mem::take(&mut self.logged);
+                let alone = !self.filing.as_ref().is_some_and(Filing::is_under_way);
+                let connection = self.connection.as_mut().filter(|_| alone);
+                fold.go_on(added, &self.database, connection).await;
             }
         }
+        let journal = match self.filing.take() {
+            Some(filing) => filing.finish().await,
+            None => None,
+        };
         fold.finish().await;
-        if let Some(appender) = self.appender.take() {
-            database::close(appender).await;
+        let Some(connection) = self.connection.take() else { return };
+        // Only what is folded in for good, and into our own file, is needed in the journal no more.
+        if self.database.retire(connection).await
+            && self.database.check_place().is_ok()
+            && let Some(Err(error)) = journal.map(|journal| journal.empty())
+        {
+            tracing::debug!(%error, "the journal was left as it is");
         }
-        if let Some(connection) = self.connection.take() {
-            self.database.retire(connection).await;
+    }
+
+    /// Sends on what stands in the journal, if it should go.
+    async fn file(&mut self) {
+        let Some(filing) = &mut self.filing else { return };
+        match filing.go_on().await {
+            Ok(bytes) => self.logged += bytes,
+            Err(error) => {
+                if !chain::is_stale(&error) {
+                    tracing::warn!(%error, "entries could not be filed; they stay in the journal");
+                }
+                self.give_up().await;
+                self.recover().await;
+            }
+        }
+    }
+
+    /// After a failure nobody knows what is where.
+    async fn give_up(&mut self) {
+        self.head = None;
+        self.noted.forget();
+        if let Some(filing) = self.filing.take() {
+            filing.give_up().await;
         }
     }
 

@@ -22,7 +22,7 @@ mod twin;
 use std::path::PathBuf;
 
 pub use dice::Dice;
-pub use ending::Ending;
+pub use ending::{Database, Ending};
 pub use ledger::Ledger;
 pub use round::Desk;
 pub use score::Score;
@@ -46,9 +46,10 @@ const ROUNDS_PER_FOLDER: u64 = 5;
 pub async fn run(plan: &Plan, mut told: impl FnMut(u64, &Score)) -> Result<Score, String> {
     let ledger = Ledger::start().await;
     let mut total = Score::default();
+    let database = if plan.postgres.is_some() { Database::Server } else { Database::Folder };
     let mut desk = Desk::new(plan, &ledger, 0).await?;
     for round in 0..plan.rounds {
-        let ending = Ending::of(round, &mut Dice::new(plan.seed.wrapping_add(round)));
+        let ending = Ending::of(round, &mut Dice::new(plan.seed.wrapping_add(round)), database);
         if round > 0 && (round % ROUNDS_PER_FOLDER == 0 || ending.wants_new_folder()) {
             desk = Desk::new(plan, &ledger, round).await?;
         }

@@ -47,7 +47,7 @@ pub(super) async fn connect(path: &Path) -> Result<Connection, sqlx::Error> {
 }
 
 /// A connection that speaks to SQLite without the go-between.
-pub(super) async fn appender(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
+pub(super) async fn filer(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
     let mut connection = SqliteConnectOptions::from_str(&address(path))?.connect().await?;
     sqlx::raw_sql(sqlx::AssertSqlSafe(settings())).execute(&mut connection).await?;
     Ok(connection)
@@ -55,11 +55,11 @@ pub(super) async fn appender(path: &Path) -> Result<SqliteConnection, sqlx::Erro
 
 fn settings() -> String {
     let busy_ms = limits::BUSY_WAIT.as_millis();
-    let (page, log_pages, journal) = (limits::PAGE_BYTES, limits::LOG_PAGES, limits::JOURNAL_BYTES);
+    let (page, log_pages, kept) = (limits::PAGE_BYTES, limits::LOG_PAGES, limits::LOG_KEPT_BYTES);
     format!(
         "PRAGMA page_size = {page}; PRAGMA busy_timeout = {busy_ms}; PRAGMA synchronous = FULL; \
          PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; \
-         PRAGMA wal_autocheckpoint = {log_pages}; PRAGMA journal_size_limit = {journal}"
+         PRAGMA wal_autocheckpoint = {log_pages}; PRAGMA journal_size_limit = {kept}"
     )
 }
 

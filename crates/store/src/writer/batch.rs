@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::filing::{Filing, weigh};
 use super::item::{Fate, Item};
 use super::{Connection, Desk, Draft, Link, database};
 use crate::forms::{self, Form};
 use crate::{chain, failpoint, limits};
+
+/// What a commit writes beside its entries.
+const COMMIT_BYTES: u64 = 3 * limits::PAGE_BYTES;
 
 /// Why a batch is not in the database, as far as one can tell.
 pub(super) enum Failure {
@@ -18,9 +22,14 @@ pub(super) enum Failure {
 }
 
 impl Desk {
-    /// All items in one transaction; those that were refused leave nothing.
+    /// All items together; those that were refused leave nothing.
     pub(super) async fn commit(&mut self, items: &mut [Box<dyn Item>]) -> Result<(), Failure> {
         let mut connection = self.take_connection().await?;
+        if items.iter().any(|item| item.draft().is_some()) {
+            self.take_journal(&mut connection).await?;
+        } else if self.unfiled.load(Ordering::SeqCst) {
+            self.try_journal(&mut connection).await;
+        }
         match self.write(&mut connection, items).await {
             Ok(head) => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
@@ -29,8 +38,7 @@ impl Desk {
                 Ok(())
             }
             Err(error) => {
-                self.head = None;
-                self.noted.forget();
+                self.give_up().await;
                 let stale = chain::is_stale(&error);
                 // SQLite may have dropped the transaction behind our back: begin anew.
                 database::close(connection).await;
@@ -42,7 +50,8 @@ impl Desk {
     /// Whether this very entry is in the chain.
     pub(super) async fn has(&mut self, draft: &Draft) -> Result<bool, Failure> {
         let mut connection = self.take_connection().await?;
-        match chain::has(&mut connection, draft).await {
+        self.take_journal(&mut connection).await?;
+        match chain::has(&mut connection, &draft.columns, &draft.body).await {
             Ok(has) => {
                 self.connection = Some(connection);
                 Ok(has)
@@ -63,59 +72,85 @@ impl Desk {
         }
     }
 
+    /// Nothing is added to the chain before what the journal says is in the database.
+    ///
+    /// INVARIANT: with the journal just taken, the head is unknown, so that the next entries are a
+    /// transaction: it syncs whatever another process has left unsynced, before a frame of ours takes the
+    /// place of one of its own.
+    async fn take_journal(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        if self.filing.is_none() && self.database.is_embedded() {
+            let taken = Filing::take(&self.dir, (&self.database, connection), &self.unfiled).await;
+            self.filing = taken.map_err(Failure::Unreachable)?;
+            self.head = None;
+        }
+        Ok(())
+    }
+
+    /// The same for whoever adds nothing to the chain and can do without.
+    async fn try_journal(&mut self, connection: &mut Connection) {
+        if let Err(Failure::Unreachable(why) | Failure::Broken(why)) =
+            self.take_journal(connection).await
+        {
+            tracing::warn!(why, "entries stay in the journal; the next write tries again");
+        }
+    }
+
+    /// Looks at what the journal holds at once, and not only with the next write.
+    pub(super) async fn recover(&mut self) {
+        if let Ok(mut connection) = self.take_connection().await {
+            self.try_journal(&mut connection).await;
+            self.connection = Some(connection);
+        }
+    }
+
     /// Returns the new head of the chain if it is ours to remember.
     async fn write(
         &mut self,
         connection: &mut Connection,
         items: &mut [Box<dyn Item>],
     ) -> Result<Option<Link>, sqlx::Error> {
-        // Where others may write too, the head is worth nothing before the lock is ours.
-        let head = self.head.clone().filter(|_| self.database.is_embedded());
-        let now = self.clock.now();
-        let forms = self.noted.missing(items.iter().filter_map(|item| item.draft()), now);
-        match head {
-            Some(head) if forms.is_empty() && is_one_statement(items) => {
-                self.append_alone(connection, items, head).await.map(Some)
-            }
-            head => {
-                let head = self.transact(connection, items, head, &forms).await?;
-                self.noted.note(&forms, now);
-                Ok(head)
-            }
-        }
-    }
-
-    /// One statement is a transaction by itself.
-    async fn append_alone(
-        &mut self,
-        connection: &mut Connection,
-        items: &mut [Box<dyn Item>],
-        head: Link,
-    ) -> Result<Link, sqlx::Error> {
         failpoint::write("batch.begun")?;
         let now = self.clock.now();
-        for item in &mut *items {
-            item.run(connection, now).await?;
+        let forms = self.noted.missing(items.iter().filter_map(|item| item.draft()), now);
+        // Where others may write too, the head is worth nothing before the lock is ours.
+        let head = self.head.clone().filter(|_| self.database.is_embedded());
+        if let Some(head) = &head
+            && forms.is_empty()
+            && let Some(written) = self.write_down(connection, items, head).await?
+        {
+            return Ok(Some(written));
         }
-        let drafts: Vec<&Draft> = items.iter().filter_map(|item| item.draft()).collect();
-        failpoint::write("batch.written")?;
-        let appender = match self.appender.take() {
-            None => self.database.appender().await?,
-            ready => ready,
-        };
-        let head = match appender {
-            None => chain::append(connection, self.database.places(), head, &drafts).await?,
-            Some(mut appender) => {
-                // After a failure it is gone, and the next batch opens another.
-                let head = chain::append_alone(&mut appender, head, &drafts).await?;
-                self.appender = Some(appender);
-                head
-            }
-        };
-        failpoint::write("batch.committed")?;
+        let head = self.transact(connection, items, head, &forms).await?;
+        self.noted.note(&forms, now);
         Ok(head)
     }
 
+    /// Puts entries that need no more than to be there into the journal, if it can have them.
+    async fn write_down(
+        &mut self,
+        connection: &mut Connection,
+        items: &mut [Box<dyn Item>],
+        head: &Link,
+    ) -> Result<Option<Link>, sqlx::Error> {
+        let Some(filing) = &mut self.filing else { return Ok(None) };
+        if !items.iter().all(|item| item.only_appends()) {
+            return Ok(None);
+        }
+        let mut head = head.clone();
+        let drafts = items.iter().filter_map(|item| item.draft());
+        let entries = chain::place(&mut head, drafts.map(Draft::parts));
+        let Some(frame) = filing.frame(&entries) else { return Ok(None) };
+        let now = self.clock.now();
+        for item in items {
+            item.run(connection, now).await?;
+        }
+        failpoint::write("batch.written")?;
+        filing.write(frame, entries).await?;
+        failpoint::write("batch.committed")?;
+        Ok(Some(head))
+    }
+
+    /// Everything in one transaction, behind what the journal holds.
     async fn transact(
         &mut self,
         connection: &mut Connection,
@@ -123,35 +158,43 @@ impl Desk {
         head: Option<Link>,
         forms: &[Arc<Form>],
     ) -> Result<Option<Link>, sqlx::Error> {
-        failpoint::write("batch.begun")?;
+        let noted = match &mut self.filing {
+            Some(filing) => filing.hand_over().await?,
+            None => Vec::new(),
+        };
+        let places = self.database.places();
         let mut transaction = self.database.begin(connection).await?;
+        chain::append(&mut transaction, places, &noted).await?;
         if !forms.is_empty() {
             forms::keep(&mut transaction, forms, self.clock.now()).await?;
             failpoint::write("batch.formed")?;
         }
         let mut drafts = Vec::new();
+        let forgets = items.iter().any(|item| item.forgets());
         for item in items {
             if let Fate::Keep = self.run(&mut transaction, item).await?
                 && let Some(draft) = item.draft()
             {
-                drafts.push(draft);
+                drafts.push(draft.parts());
             }
         }
-        let head = match head {
+        let mut head = match head {
             None if drafts.is_empty() => None,
             None => Some(chain::head(&mut transaction).await?),
             known => known,
         };
-        let head = match head {
-            None => None,
-            Some(head) => {
-                let places = self.database.places();
-                Some(chain::append(&mut transaction, places, head, &drafts).await?)
-            }
-        };
+        let added = head.as_mut().map(|head| chain::place(head, drafts)).unwrap_or_default();
+        chain::append(&mut transaction, places, &added).await?;
         failpoint::write("batch.written")?;
         transaction.commit().await?;
         failpoint::write("batch.committed")?;
+        self.logged += COMMIT_BYTES + noted.iter().chain(&added).map(weigh).sum::<u64>();
+        if let Some(filing) = &mut self.filing {
+            filing.handed_over();
+            if forgets {
+                filing.forget();
+            }
+        }
         Ok(head)
     }
 
@@ -172,8 +215,4 @@ impl Desk {
         }
         Ok(fate)
     }
-}
-
-fn is_one_statement(items: &[Box<dyn Item>]) -> bool {
-    items.len() <= limits::ROWS_MAX && items.iter().all(|item| item.only_appends())
 }

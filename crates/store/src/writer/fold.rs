@@ -6,12 +6,8 @@
 
 use tokio::task::JoinHandle;
 
-use super::item::Item;
 use super::{Connection, Database};
 use crate::limits;
-
-/// What a commit writes beside its entries.
-const COMMIT_BYTES: u64 = 3 * limits::PAGE_BYTES;
 
 #[derive(Default)]
 pub(super) struct Fold {
@@ -21,14 +17,8 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// About what a batch adds to the log.
-    pub(super) fn weigh(batch: &[Box<dyn Item>]) -> u64 {
-        let drafts = batch.iter().filter_map(|item| item.draft());
-        let entries = drafts.map(|draft| limits::ROW_BYTES + draft.body.as_str().len() as u64);
-        entries.sum::<u64>() + COMMIT_BYTES
-    }
-
-    /// Begins to fold when the log has grown, and ends it when most is done.
+    /// Begins to fold when the log has grown, and ends it when most is done: by a connection that nobody
+    /// writes beside.
     pub(super) async fn go_on(
         &mut self,
         added: u64,
@@ -40,12 +30,12 @@ impl Fold {
             let database = database.clone();
             self.beside = Some(tokio::spawn(async move { fold(&database).await }));
         }
-        if self.beside.as_ref().is_some_and(JoinHandle::is_finished) {
+        if self.beside.as_ref().is_some_and(JoinHandle::is_finished)
+            && let Some(connection) = connection
+        {
             self.beside = None;
             self.log = 0;
-            if let Some(connection) = connection {
-                told(database.fold(connection).await);
-            }
+            told(database.fold(connection).await);
         }
     }
 

@@ -27,6 +27,8 @@ pub(super) trait Item: Send {
 
     fn refuses_first(&self) -> bool;
 
+    fn forgets(&self) -> bool;
+
     /// Whether there is a result of an earlier run.
     fn has_run(&self) -> bool;
 
@@ -93,6 +95,10 @@ impl<W: Write> Item for Waiting<W> {
 
     fn refuses_first(&self) -> bool {
         W::REFUSES_FIRST
+    }
+
+    fn forgets(&self) -> bool {
+        W::FORGETS
     }
 
     fn has_run(&self) -> bool {

@@ -169,8 +169,8 @@ async fn connections_are_set_up_to_lose_nothing() {
     check("PRAGMA synchronous", "2").await;
     check("PRAGMA foreign_keys", "1").await;
     check("PRAGMA busy_timeout", "5000").await;
-    let mut appender = database.appender().await.unwrap().unwrap();
+    let mut filer = database.filer().await.unwrap();
     let synchronous: i64 =
-        sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut appender).await.unwrap();
+        sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut filer).await.unwrap();
     assert_eq!(synchronous, 2);
 }

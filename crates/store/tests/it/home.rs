@@ -79,8 +79,12 @@ impl Home {
         self.try_open().await.unwrap()
     }
 
-    /// A connection that knows none of the store's rules.
+    /// A connection that knows none of the store's rules, nor of its journal: what stands there is filed
+    /// before.
     pub(crate) async fn raw(&self) -> AnyConnection {
+        if self.url.is_none() && self.database().exists() {
+            Box::pin(self.open()).await.close().await;
+        }
         sqlx::any::install_default_drivers();
         let file = format!("sqlite://{}?mode=rwc", self.database().display());
         let url = self.url.as_ref().map_or(file.as_str(), |url| url.reveal());

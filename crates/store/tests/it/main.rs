@@ -9,6 +9,7 @@ mod checkpoints;
 mod claims;
 mod forms;
 mod home;
+mod journal;
 mod lock;
 mod log;
 mod migrations;

@@ -50,9 +50,19 @@ impl Call {
 
 /// Pays first what nobody has heard the end of, then anew, until the gate falls silent.
 pub(super) async fn payer(address: String, again: Vec<String>, name: String, worker: u64) -> Told {
+    let anew = (0..).flat_map(|number| calls(&name, worker, number));
+    call(address, again, anew).await
+}
+
+/// Looks, where a payer would pay.
+pub(super) async fn reader(address: String, again: Vec<String>, name: String, worker: u64) -> Told {
+    let look = |number: u64| Call::new(LOOK, format!("{name}{worker}-{number}-look"));
+    call(address, again, (0..).map(look)).await
+}
+
+async fn call(address: String, again: Vec<String>, anew: impl Iterator<Item = Call>) -> Told {
     let mut told = Told::new();
     let again = again.into_iter().map(|key| Call::new(PAY, key));
-    let anew = (0..).flat_map(|number| calls(&name, worker, number));
     for call in again.chain(anew) {
         let heard = call.make(&address).await;
         let silent = heard == Heard::Nothing;

@@ -135,7 +135,7 @@ impl Desk {
         self.effects.now()
     }
 
-    /// Eight payers and a clerk until the gate dies.
+    /// Eight payers and a clerk, or eight who only read, until the gate dies.
     async fn work(
         &mut self,
         round: u64,
@@ -153,11 +153,17 @@ impl Desk {
             let address = second.unwrap_or(&gate.address).to_owned();
             let again = self.unheard_of();
             score.again += u64::try_from(again.len()).unwrap_or_default();
-            callers.spawn(callers::payer(address, again, name.clone(), worker));
+            if ending.wants_reads() {
+                callers.spawn(callers::reader(address, again, name.clone(), worker));
+            } else {
+                callers.spawn(callers::payer(address, again, name.clone(), worker));
+            }
         }
-        let again = std::mem::take(&mut self.wired).into_iter().collect();
-        let address = gate.address.clone();
-        callers.spawn(callers::clerk(address, again, name.clone(), self.store.clone()));
+        if !ending.wants_reads() {
+            let again = std::mem::take(&mut self.wired).into_iter().collect();
+            let address = gate.address.clone();
+            callers.spawn(callers::clerk(address, again, name.clone(), self.store.clone()));
+        }
         let survivor = format!("{name}survivor");
         let death = async {
             die(gate, ending).await?;

@@ -1,0 +1,2 @@
+-- A server has no journal; the number is SQLite's.
+SELECT 1;
