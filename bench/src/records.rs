@@ -1,7 +1,8 @@
 //! `bench records`: what durable records cost the store alone, and how fast a long history is read.
 //!
 //! The same records are written one by one, each with a commit of its own, and by 32 writers that
-//! share commits; then the history is filled up and its first page read.
+//! share commits: on this disk, and as if its syncs took longer, as those of most disks do. Beside it, a
+//! file that is synced for every line. Then the history is filled up and its first page read.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -12,7 +13,7 @@ use model::{
     RunId, Timestamp, TraceId, UpstreamName,
 };
 use serde_json::json;
-use store::{Closing, Config, RecordFilter, Store};
+use store::{Closing, Config, RecordFilter, Store, testing};
 use tokio::task::JoinSet;
 
 use crate::Outcome;
@@ -22,6 +23,8 @@ const WRITERS: u64 = 32;
 /// Writers while the history is filled up; nothing is measured then.
 const FILLERS: u64 = 256;
 const READS: usize = 21;
+/// By how much a sync takes longer than here: a good disk of a cloud, an ordinary one, one that turns.
+const SLOWER_MS: [u64; 4] = [0, 1, 2, 5];
 
 pub(crate) async fn run(size: Size) -> Outcome<()> {
     let (each, full) = match size {
@@ -32,15 +35,21 @@ pub(crate) async fn run(size: Size) -> Outcome<()> {
     std::fs::create_dir_all(&results)?;
     let folder = tempfile::tempdir_in(&results)?;
     let store = Store::open(&Config::folder(folder.path().join("data")), Clock::System).await?;
-    let alone = per_second(each / 10, write(&store, 1, each / 10).await?);
-    let before = store.commits();
-    let together = per_second(each, write(&store, WRITERS, each).await?);
-    let shared = each / (store.commits() - before).max(1);
-    tell(&format!("one commit per record      {alone:>9.0} records/s"))?;
-    tell(&format!("32 writers, shared commits {together:>9.0} records/s"))?;
-    tell(&format!("ratio                      {:>9.1}", together / alone))?;
-    // What the ratio comes to where a commit takes so long that nothing else counts.
-    tell(&format!("records per shared commit  {shared:>9}"))?;
+    let bare = per_second(each / 20, bare(folder.path(), each / 20)?);
+    tell(&format!("one line and one sync of a file  {bare:>9.0} a second"))?;
+    tell("sync takes          alone  32 writers  ratio  records per commit")?;
+    for slower in SLOWER_MS {
+        testing::slow_down(Duration::from_millis(slower));
+        let share = each / (slower + 1);
+        let alone = per_second(share / 10, write(&store, 1, share / 10).await?);
+        let before = store.commits();
+        let together = per_second(share, write(&store, WRITERS, share).await?);
+        let shared = share / (store.commits() - before).max(1);
+        let name = if slower == 0 { "as here".to_owned() } else { format!("{slower} ms more") };
+        let ratio = together / alone;
+        tell(&format!("{name:<12} {alone:>10.0}/s {together:>9.0}/s {ratio:>6.1} {shared:>19}"))?;
+    }
+    testing::slow_down(Duration::ZERO);
     for _ in 0..full / each {
         write(&store, FILLERS, each).await?;
     }
@@ -48,6 +57,18 @@ pub(crate) async fn run(size: Size) -> Outcome<()> {
     tell(&format!("first page of {full} records: {page:.2} ms"))?;
     store.close().await;
     Ok(folder.close()?)
+}
+
+/// How long it takes to write so many lines, each of them synced.
+fn bare(folder: &Path, lines: u64) -> io::Result<Duration> {
+    let mut file = std::fs::File::create(folder.join("bare"))?;
+    let line = [b'x'; 1_000];
+    let began = Instant::now();
+    for _ in 0..lines {
+        file.write_all(&line)?;
+        file.sync_data()?;
+    }
+    Ok(began.elapsed())
 }
 
 /// How long that many writers take. What a call would know anyhow is made before the clock runs.
