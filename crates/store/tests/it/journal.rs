@@ -79,11 +79,43 @@ async fn begun(home: &Home) -> (Store, Crashed) {
     (store, database)
 }
 
+/// A store whose database has entries 1 to 3, and whose journal alone has what follows.
+struct Ahead {
+    home: Home,
+    store: Store,
+    database: Crashed,
+    /// Which file they stand in, and where each ends there.
+    place: usize,
+    ends: Vec<usize>,
+}
+
+/// Tried anew if they were filed meanwhile, as may happen where nothing is quick.
+async fn ahead(last: u32) -> Ahead {
+    let files = |home: &Home| FILES.map(|name| fs::read(home.dir().join(name)).unwrap());
+    loop {
+        let home = Home::in_folder();
+        let (store, database) = begun(&home).await;
+        let before = files(&home);
+        let mut after = Vec::new();
+        for id in 4..=last {
+            write(&store, [id]).await;
+            after.push(files(&home));
+        }
+        let changed =
+            |place: &usize| after.last().and_then(|it| it.get(*place)) != before.get(*place);
+        if let [place] = (0..FILES.len()).filter(changed).collect::<Vec<_>>()[..] {
+            let length = |files: &[Vec<u8>; 2]| files.get(place).map_or(0, Vec::len);
+            let ends: Vec<usize> = after.iter().map(length).collect();
+            if ends.is_sorted_by(|one, next| 0 < *one && one < next) {
+                return Ahead { home, store, database, place, ends };
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_only_the_journal_has_is_there_after_a_crash() {
-    let home = Home::in_folder();
-    let (store, database) = begun(&home).await;
-    write(&store, 4..=9).await;
+    let Ahead { home, store, database, .. } = ahead(9).await;
     let crashed = database.with_journal(&home.dir());
     let again = crashed.open(&home).await;
     assert_eq!(ids(&again).await, expected(1..=9));
@@ -95,18 +127,8 @@ async fn what_only_the_journal_has_is_there_after_a_crash() {
 
 #[tokio::test]
 async fn a_journal_torn_anywhere_leaves_a_sound_chain() {
-    let home = Home::in_folder();
-    let (store, database) = begun(&home).await;
-    let mut ends = Vec::new();
-    for id in 4..=7 {
-        write(&store, [id]).await;
-        ends.push(FILES.map(|name| fs::read(home.dir().join(name)).unwrap()));
-    }
-    // The file that is written, and how far after each entry.
-    let place = usize::from(ends[0][0] == ends[3][0]);
-    let whole = &ends[3][place];
-    let ends: Vec<usize> = ends.iter().map(|files| files[place].len()).collect();
-    assert!(ends.is_sorted() && ends[0] > 0, "{ends:?}");
+    let Ahead { home, store, database, place, ends } = ahead(7).await;
+    let whole = fs::read(home.dir().join(FILES[place])).unwrap();
     for cut in (0..=whole.len()).step_by(97).chain(ends.iter().copied()) {
         let crashed = Crashed::database(&database.dir).with_journal(&home.dir());
         fs::write(crashed.dir.join(FILES[place]), &whole[..cut]).unwrap();
@@ -117,6 +139,7 @@ async fn a_journal_torn_anywhere_leaves_a_sound_chain() {
         assert_eq!(entries(&again).await, u64::from(4 + kept), "{cut} of {ends:?}");
         again.close().await;
     }
+    store.close().await;
 }
 
 /// Two processes may add to one chain: somebody settles a claim while a gate is at work.
@@ -137,13 +160,11 @@ async fn what_another_process_adds_in_between_moves_nothing_out() {
 
 #[tokio::test]
 async fn after_a_crash_the_journal_comes_behind_what_another_process_added() {
-    let home = Home::in_folder();
-    let (store, database) = begun(&home).await;
+    let Ahead { home, store: _store, database, .. } = ahead(6).await;
     // Adds at the place where the journal goes on, too.
     let other = database.open(&home).await;
     write(&other, 40..=42).await;
     other.close().await;
-    write(&store, 4..=6).await;
     let crashed = database.with_journal(&home.dir());
     for _ in 0..2 {
         let again = crashed.open(&home).await;
