@@ -95,9 +95,7 @@ impl Draft {
         let body = str::from_utf8(&bytes).map_err(|error| broken(&error))?;
         Ok(Self { columns, body: body.into(), form })
     }
-}
 
-impl Draft {
     /// What goes into the chain.
     pub(crate) fn parts(&self) -> (&Columns<Text>, &Text) {
         (&self.columns, &self.body)

@@ -1,9 +1,9 @@
 //! Entries that are durable and not in the database yet.
 //!
-//! A few lines at the end of a file are on disk for a fraction of what a commit costs SQLite. So
-//! entries are acknowledged once they are here; the database gets them later, many at a time, and then
-//! their place here is used again. Two files take turns: one is written while the other is filed.
-//! Whoever opens the folder after a crash finds here what the database has not heard of.
+//! A few lines in a file are on disk sooner than a commit of SQLite, which writes whole pages whatever
+//! they hold. So entries are acknowledged once they are here; the database gets them later, many at a
+//! time, and then their place here is used again. Two files take turns: one is written while the other
+//! is filed. Whoever opens the folder after a crash finds here what the database has not heard of.
 //!
 //! Nothing in here knows the database; when entries go there is decided in `writer`.
 
