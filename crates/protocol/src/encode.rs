@@ -110,7 +110,7 @@ pub fn list<'a>(
         page.push_str(&value.to_string());
     }
     page.push_str("}}");
-    page.into_bytes()
+    one_line(page.into_bytes())
 }
 
 /// The answer to a request that an upstream answered, in the client's revision.
@@ -261,10 +261,23 @@ fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// One line of JSON: the serialiser escapes newlines inside strings and writes none outside.
+/// One line of JSON, whoever wrote its parts: on a pipe and in an event a line is a message.
 pub(crate) fn bytes(message: &impl Serialize) -> Vec<u8> {
     // INVARIANT: our message types have string keys only, and then serialising to memory cannot fail.
-    serde_json::to_vec(message).unwrap_or_default()
+    one_line(serde_json::to_vec(message).unwrap_or_default())
+}
+
+/// JSON has line ends as such between its parts alone, where a space says the same. The serialiser
+/// writes none, but passes on what others wrote letter by letter.
+pub(crate) fn one_line(mut json: Vec<u8>) -> Vec<u8> {
+    if json.contains(&b'\n') || json.contains(&b'\r') {
+        for byte in &mut json {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+    json
 }
 
 #[cfg(test)]
@@ -389,11 +402,23 @@ mod tests {
         assert_eq!(shown(&bytes), r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#);
     }
 
+    /// On a pipe, what stands between two line ends is a message of the gate's own.
     #[test]
-    fn a_message_is_one_line() {
-        let said = Answer::text("a\nb");
-        let revision = Revision::V2025_11_25;
-        let bytes = answer(&Id::Number(1), revision, &server(), &said, &Method::CallTool);
-        assert!(!bytes.contains(&b'\n'));
+    fn a_message_is_one_line_whoever_wrote_it() {
+        let smuggled = "{\"content\":[],\"n\":1e2,\n\"x\":\r\n{\"jsonrpc\":\"2.0\"}\r}";
+        let mut written = Answer::read(serde_json::from_str(smuggled).unwrap()).unwrap();
+        written.written = Some(smuggled.into());
+        let id = Id::Number(1);
+        for revision in Revision::ALL {
+            for said in [&Answer::text("a\nb\r"), &written] {
+                let bytes = answer(&id, revision, &server(), said, &Method::CallTool);
+                assert!(!bytes.contains(&b'\n') && !bytes.contains(&b'\r'), "{}", shown(&bytes));
+                let result = &serde_json::from_slice::<Value>(&bytes).unwrap()["result"];
+                assert_eq!(result["content"], json!(said.content), "{revision}");
+            }
+            let item = ["{\n\"a\":1e2\r}"];
+            let page = list(&id, revision, &server(), Listed::Tools, item, About::default());
+            assert!(shown(&page).contains("{ \"a\":1e2 }"), "{}", shown(&page));
+        }
     }
 }

@@ -166,7 +166,8 @@ fn spellings(bytes: &[u8]) -> Vec<Written> {
     items.into_iter().map(|item| spelling(item.get().as_bytes())).collect()
 }
 
-/// What `params` or `result` of a single message looks like, letter by letter.
+/// What `params` or `result` of a single message looks like, letter by letter, on one line: whoever
+/// passes it on may do so on a pipe.
 fn spelling(bytes: &[u8]) -> Written {
     #[derive(Deserialize)]
     struct Envelope<'a> {
@@ -176,7 +177,7 @@ fn spelling(bytes: &[u8]) -> Written {
         result: Option<&'a RawValue>,
     }
     let envelope: Envelope<'_> = serde_json::from_slice(bytes).ok()?;
-    envelope.params.or(envelope.result).map(|raw| raw.get().to_owned())
+    envelope.params.or(envelope.result).map(|raw| raw.get().replace(['\n', '\r'], " "))
 }
 
 #[cfg(test)]
@@ -203,6 +204,20 @@ mod tests {
         };
         let read: Vec<Written> = read(text.as_bytes()).unwrap().into_iter().map(written).collect();
         assert_eq!(read, [Some(r#"{"n":1e2}"#.to_owned()), None]);
+    }
+
+    #[test]
+    fn a_spelling_is_one_line() {
+        let check = |text: &str, wanted: &str| {
+            let Ok(Message::Request { written, .. }) = read(text.as_bytes()).unwrap().remove(0)
+            else {
+                panic!("{text}")
+            };
+            assert_eq!(written.as_deref(), Some(wanted));
+        };
+        let request = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":"#;
+        check(&format!("{request}{{\"n\":1e2,\r\n\"a\\n\":\n1}}}}"), r#"{"n":1e2,  "a\n": 1}"#);
+        check(&format!("[{request}{{\n\"n\":1e2}}}}]"), r#"{ "n":1e2}"#);
     }
 
     #[test]
