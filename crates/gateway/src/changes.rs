@@ -27,8 +27,10 @@ pub enum Change {
     Resource {
         uri: String,
     },
-    /// In the words of the upstream's revision.
+    /// In the words of the upstream's revision; with an owner, that one's task alone is meant.
     Task {
+        upstream: UpstreamName,
+        owner: Option<String>,
         params: Arc<Cleared<Map<String, Value>>>,
     },
     /// Somebody of this account has been where they were sent.
@@ -38,11 +40,19 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// The upstream's name for the task it is about.
+    pub fn task_id(&self) -> Option<&str> {
+        let Self::Task { params, .. } = self else { return None };
+        params.get().get("taskId").and_then(Value::as_str)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Changes {
     told: broadcast::Sender<Change>,
     /// What each upstream rang for, until [`Gateway::watch`] takes it. One that rings without end
-    /// drowns only itself.
+    /// drowns only itself, since little of that is told on.
     rings: std::sync::Mutex<Vec<(UpstreamName, mpsc::Receiver<Ring>)>>,
     ringing: BTreeMap<UpstreamName, mpsc::Sender<Ring>>,
     doubts: Doubts,
@@ -229,9 +239,31 @@ impl Gateway {
         found.is_some_and(|entry| entry.quarantined().is_none() && visible(self, caller, &entry))
     }
 
-    /// Whether a task is this caller's, as far as this gate has met it.
-    pub fn owns_task(&self, caller: &Caller, id: &str) -> bool {
-        self.tasks.home(id, caller).is_some()
+    /// Whether a change is this caller's to hear of. Lists and resources are the same for all; a
+    /// task is its owner's, as far as this gate has met it, and nobody's who has another of that name.
+    pub fn concerns(&self, caller: &Caller, change: &Change) -> bool {
+        let Change::Task { upstream, owner, .. } = change else { return true };
+        let home = change.task_id().and_then(|id| self.tasks.home(id, caller));
+        home.is_some_and(|home| home.tool.upstream == *upstream)
+            && owner.as_ref().is_none_or(|owner| *owner == caller.principal.account())
+    }
+
+    /// Whether somebody follows this resource, and follows it at this upstream.
+    pub(crate) fn is_followed(&self, upstream: &UpstreamName, uri: &str) -> bool {
+        let it = Followed::Resource(uri.to_owned());
+        let followed = self.changes.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(following) = followed.get(&it).map(Arc::clone) else { return false };
+        drop(followed);
+        match following.try_lock() {
+            Ok(followed) => {
+                followed.as_ref().is_some_and(|(permit, _)| permit.key().upstream == *upstream)
+            }
+            // Somebody is about to, or about to stop.
+            Err(_busy) => {
+                let entry = self.catalogue().shelf().resource(uri);
+                entry.is_some_and(|entry| entry.item.key.upstream == *upstream)
+            }
+        }
     }
 
     fn read_permit(&self, caller: &Caller, uri: &str) -> Result<Permit, Fault> {

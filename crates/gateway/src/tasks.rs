@@ -10,6 +10,7 @@ use model::limits::{TASK_KEPT, TASKS_LISTED_MAX, TASKS_MAX};
 use model::task::TaskState;
 use model::{
     Answer, Call, CallId, Caller, Client, Code, Fault, ItemKey, Method, TaskVerb, TraceId,
+    UpstreamName,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,13 +19,18 @@ use store::TaskRow;
 use crate::call::{CallRequest, Watch};
 use crate::gateway::Gateway;
 
-/// Tasks this gate has met, by owner and name.
+/// Tasks this gate has met, by id and owner.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     known: Mutex<Known>,
 }
 
-type Name = (String, String);
+/// An upstream's own name for it, and whose it is: upstreams may give the same to several.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    id: String,
+    owner: String,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -47,7 +53,17 @@ impl Tasks {
     /// Where a task of this caller comes from; another's task is an unknown one.
     pub(crate) fn home(&self, id: &str, caller: &Caller) -> Option<Home> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.homes.get(&(owner(caller), id.to_owned())).cloned()
+        known.homes.get(&Name { id: id.to_owned(), owner: owner(caller) }).cloned()
+    }
+
+    /// Whether this upstream began a task under this id, for this owner or for anybody.
+    pub(crate) fn are_of(&self, upstream: &UpstreamName, owner: Option<&str>, id: &str) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = Name { id: id.to_owned(), owner: owner.unwrap_or_default().to_owned() };
+        let named = known.homes.range(first..).take_while(|(name, _)| name.id == id);
+        let theirs = |name: &Name| owner.is_none_or(|owner| owner == name.owner);
+        let mut named = named.take_while(|(name, _)| theirs(name));
+        named.any(|(_, home)| home.tool.upstream == *upstream)
     }
 
     fn keep(&self, name: Name, home: Home) {
@@ -81,7 +97,7 @@ pub(crate) async fn meet(gateway: &Gateway, caller: &Caller, id: &str) -> Result
     let home: Home =
         serde_json::from_str(&body).map_err(|error| Fault::internal(format!("task: {error}")))?;
     let ended = ended.as_deref().and_then(state);
-    gateway.tasks.keep((owner, id.to_owned()), Home { ended, ..home });
+    gateway.tasks.keep(Name { id: id.to_owned(), owner }, Home { ended, ..home });
     Ok(())
 }
 
@@ -95,12 +111,12 @@ pub(crate) async fn note(
     call: &Call,
 ) {
     let Some(id) = answer.task_id().map(str::to_owned) else { return };
-    let name = (owner(&request.caller), id);
+    let name = Name { id, owner: owner(&request.caller) };
     if request.method.is_tool_call() {
         begun(gateway, name.clone(), tool, call).await;
     }
     let ended = answer.task_state().filter(|said| said.is_final());
-    let known = gateway.tasks.home(&name.1, &request.caller).and_then(|home| home.ended);
+    let known = gateway.tasks.home(&name.id, &request.caller).and_then(|home| home.ended);
     let in_force = match (known, ended) {
         (Some(known), _) => Some(known),
         (None, Some(ended)) => Some(has_ended(gateway, &name, ended).await),
@@ -142,7 +158,7 @@ async fn begun(gateway: &Gateway, name: Name, tool: &Tool, call: &Call) {
         ended: None,
     };
     let body = json!(home).to_string();
-    let row = TaskRow { task_id: name.1.clone(), principal: name.0.clone(), body };
+    let row = TaskRow { task_id: name.id.clone(), principal: name.owner.clone(), body };
     gateway.tasks.keep(name, home);
     if let Err(fault) = Box::pin(gateway.store.keep_task(row, TASK_KEPT)).await {
         tracing::warn!(%fault, "a task may not outlive this process");
@@ -151,7 +167,7 @@ async fn begun(gateway: &Gateway, name: Name, tool: &Tool, call: &Call) {
 
 /// How a task has ended: as was heard now, or as another gate has heard before.
 async fn has_ended(gateway: &Gateway, name: &Name, said: TaskState) -> TaskState {
-    let (owner, id) = name;
+    let Name { id, owner } = name;
     let stored = Box::pin(gateway.store.end_task(id, owner, &word(said))).await;
     let ended = match stored {
         Ok(stored) => stored.as_deref().and_then(state).unwrap_or(said),

@@ -2,13 +2,15 @@
 //! asked for again, and who was lost is tried until it is back. Each for itself: one that hangs or
 //! rings without end keeps nobody else waiting.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use model::limits::RINGS_KEPT;
 use model::{Code, Fault, Listed, UpstreamName};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use upstream::Ring;
@@ -18,7 +20,8 @@ use crate::changes::Change;
 use crate::gateway::Gateway;
 use crate::refresh::State;
 
-/// Between two questions for the same lists, however often they are said to have changed.
+/// Between two questions for the same lists, however often they are said to have changed, and
+/// between two times that an upstream's other news are told.
 const AGAIN_MIN: Duration = Duration::from_millis(250);
 /// The least an upstream may have its lists asked for again.
 const TTL_MIN: Duration = Duration::from_secs(5);
@@ -57,9 +60,10 @@ impl Gateway {
                 },
                 () = care.wait() => {}
             }
-            while let Ok(ring) = rings.try_recv() {
+            for ring in std::iter::from_fn(|| rings.try_recv().ok()).take(RINGS_KEPT) {
                 self.take_in(&name, ring, &mut care);
             }
+            care.news.told_when_due().into_iter().for_each(|change| self.tell(change));
             if care.is_due() {
                 let look = pin!(self.look_again(&name, &mut care));
                 if stopping.run_until_cancelled(look).await.is_none() {
@@ -71,18 +75,27 @@ impl Gateway {
 
     fn take_in(&self, name: &UpstreamName, ring: Ring, care: &mut Care) {
         match ring {
-            Ring::Updated { uri } => self.tell(Change::Resource { uri }),
-            Ring::Visited { elicitation_id } => {
-                for account in self.visits.end(name, &elicitation_id) {
+            // Nobody hears of what nobody follows, and of nothing more often than is of use.
+            Ring::Updated { uri } => {
+                if self.is_followed(name, &uri) {
+                    care.news.note(About::Resource(uri.clone()), Change::Resource { uri });
+                }
+            }
+            Ring::Visited { owner, elicitation_id } => {
+                for account in self.visits.end(name, owner.as_deref(), &elicitation_id) {
                     let elicitation_id = elicitation_id.clone();
                     self.tell(Change::Visited { account, elicitation_id });
                 }
             }
-            Ring::Task { mut params } => {
+            Ring::Task { owner, mut params } => {
+                let id = params.get("taskId").and_then(Value::as_str).map(str::to_owned);
+                let known = |id: &String| self.tasks.are_of(name, owner.as_deref(), id);
+                let Some(id) = id.filter(known) else { return };
                 // What a task asks is judged where its client looks at it, and not on this way.
                 params.shift_remove("inputRequests");
                 let params = Arc::new(context::pass(params, &self.settings.redactor));
-                self.tell(Change::Task { params });
+                let about = About::Task { owner: owner.clone(), id };
+                care.news.note(about, Change::Task { upstream: name.clone(), owner, params });
             }
             Ring::Changed(what) => care.changed(what),
             Ring::Reopened => care.soon(),
@@ -120,11 +133,46 @@ struct Care {
     said: BTreeSet<Listed>,
     tried: u32,
     asked: Option<Instant>,
+    news: Fresh,
+}
+
+/// What one upstream told of single resources and tasks and nobody has heard yet, the last of each.
+#[derive(Debug, Default)]
+struct Fresh {
+    untold: BTreeMap<About, Change>,
+    told: Option<Instant>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Resource(String),
+    Task { owner: Option<String>, id: String },
+}
+
+impl Fresh {
+    fn note(&mut self, about: About, change: Change) {
+        self.untold.insert(about, change);
+    }
+
+    fn due(&self, now: Instant) -> Option<Instant> {
+        let due = || self.told.map_or(now, |told| now.max(told + AGAIN_MIN));
+        (!self.untold.is_empty()).then(due)
+    }
+
+    /// All of it, if that is not too soon after the last time.
+    fn told_when_due(&mut self) -> Vec<Change> {
+        let now = Instant::now();
+        if self.due(now).is_none_or(|due| due > now) {
+            return Vec::new();
+        }
+        self.told = Some(now);
+        std::mem::take(&mut self.untold).into_values().collect()
+    }
 }
 
 impl Care {
     async fn wait(&self) {
-        match self.due {
+        match self.due.into_iter().chain(self.news.due(Instant::now())).min() {
             Some(due) => tokio::time::sleep_until(due).await,
             None => std::future::pending().await,
         }
@@ -193,6 +241,25 @@ mod tests {
             tokio::time::advance(Duration::from_millis(1)).await;
         }
         assert_eq!(asked, 40);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_storm_of_updates_is_told_four_times_a_second_and_its_last_word_is_heard() {
+        let mut news = Fresh::default();
+        let mut told = Vec::new();
+        for number in 0..1_000 {
+            for name in ["a", "b"] {
+                let uri = format!("{name}#{number}");
+                news.note(About::Resource(name.to_owned()), Change::Resource { uri });
+            }
+            told.extend(news.told_when_due());
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        assert_eq!(told.len(), 8, "two resources, four times");
+        tokio::time::advance(AGAIN_MIN).await;
+        let last = news.told_when_due();
+        assert!(matches!(&last[..], [Change::Resource { uri }, _] if uri == "a#999"), "{last:?}");
+        assert!(news.due(Instant::now()).is_none());
     }
 
     #[tokio::test(start_paused = true)]

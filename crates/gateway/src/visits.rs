@@ -37,12 +37,19 @@ impl Visits {
         });
     }
 
-    /// Whose visit is over; nobody's, if this upstream sent nobody under this name.
-    pub(crate) fn end(&self, upstream: &UpstreamName, elicitation_id: &str) -> Vec<String> {
+    /// Whose visit is over; nobody's, if this upstream sent nobody under this name. With an owner,
+    /// that one's alone.
+    pub(crate) fn end(
+        &self,
+        upstream: &UpstreamName,
+        owner: Option<&str>,
+        elicitation_id: &str,
+    ) -> Vec<String> {
         let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut accounts = Vec::new();
         visits.retain(|visit| {
-            let over = visit.is(upstream, elicitation_id);
+            let theirs = owner.is_none_or(|owner| owner == visit.account);
+            let over = theirs && visit.is(upstream, elicitation_id);
             if over {
                 accounts.push(visit.account.clone());
             }
@@ -69,10 +76,11 @@ mod tests {
         visits.begin(&a, "e1", "user:ann");
         visits.begin(&a, "e1", "user:ann");
         visits.begin(&b, "e1", "user:bob");
-        assert!(visits.end(&a, "e2").is_empty());
-        assert_eq!(visits.end(&a, "e1"), ["user:ann"]);
-        assert!(visits.end(&a, "e1").is_empty());
-        assert_eq!(visits.end(&b, "e1"), ["user:bob"]);
+        assert!(visits.end(&a, None, "e2").is_empty());
+        assert!(visits.end(&a, Some("user:bob"), "e1").is_empty());
+        assert_eq!(visits.end(&a, None, "e1"), ["user:ann"]);
+        assert!(visits.end(&a, None, "e1").is_empty());
+        assert_eq!(visits.end(&b, Some("user:bob"), "e1"), ["user:bob"]);
     }
 
     #[test]
@@ -83,7 +91,7 @@ mod tests {
         for number in 0..VISITS_MAX {
             visits.begin(&upstream, &number.to_string(), "user:bob");
         }
-        assert_eq!(visits.end(&upstream, "hers"), ["user:ann"]);
-        assert!(visits.end(&upstream, "0").is_empty());
+        assert_eq!(visits.end(&upstream, None, "hers"), ["user:ann"]);
+        assert!(visits.end(&upstream, None, "0").is_empty());
     }
 }

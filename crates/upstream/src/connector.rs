@@ -124,12 +124,15 @@ pub enum Ring {
     Updated {
         uri: String,
     },
-    /// News of a task, in the upstream's words.
+    /// News of a task, in the upstream's words. With an owner where that one has the upstream to
+    /// itself, and then nobody else's task is meant.
     Task {
+        owner: Option<String>,
         params: Map<String, Value>,
     },
-    /// Somebody who was sent to an address has been there. It does not say who.
+    /// Somebody who was sent to an address has been there. It does not say who, other than as above.
     Visited {
+        owner: Option<String>,
         elicitation_id: String,
     },
     /// The connection broke, or the process ended, and nobody here asked for it.

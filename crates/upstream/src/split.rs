@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
-use crate::connector::{Bell, Connector, Offer};
+use crate::connector::{Bell, Connector, Offer, Ring};
 use crate::errand::Errand;
 use crate::limits;
 
@@ -82,7 +82,7 @@ impl Split {
         }
         let connector = (self.make)()?;
         if let Some(bell) = self.bell.lock().unwrap_or_else(PoisonError::into_inner).clone() {
-            connector.attach(bell);
+            connector.attach(of_owner(bell, Some(owner.to_owned())));
         }
         let own = Arc::new(Own { connector, listed: OnceCell::new(), used: AtomicU64::new(used) });
         owners.all.insert(owner.to_owned(), Arc::clone(&own));
@@ -107,6 +107,18 @@ impl Split {
         let own = owners.all.values();
         own.map(|own| &own.connector).chain([&self.common]).map(Arc::clone).collect()
     }
+}
+
+/// What one owner's server tells of tasks and visits is that owner's; the one that is nobody's has none.
+fn of_owner(bell: Bell, owner: Option<String>) -> Bell {
+    Bell::new(move |ring| match ring {
+        Ring::Task { .. } | Ring::Visited { .. } if owner.is_none() => {}
+        Ring::Task { params, .. } => bell.ring(Ring::Task { owner: owner.clone(), params }),
+        Ring::Visited { elicitation_id, .. } => {
+            bell.ring(Ring::Visited { owner: owner.clone(), elicitation_id });
+        }
+        other => bell.ring(other),
+    })
 }
 
 impl std::fmt::Debug for Split {
@@ -175,8 +187,10 @@ impl Connector for Split {
     }
 
     fn attach(&self, bell: Bell) {
-        for connector in self.all() {
-            connector.attach(bell.clone());
+        self.common.attach(of_owner(bell.clone(), None));
+        let owners = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        for (owner, own) in &owners.all {
+            own.connector.attach(of_owner(bell.clone(), Some(owner.clone())));
         }
         *self.bell.lock().unwrap_or_else(PoisonError::into_inner) = Some(bell);
     }

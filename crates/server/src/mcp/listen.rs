@@ -37,6 +37,7 @@ impl Mcp {
                 change = changes.recv() => change,
             };
             let frames = match change {
+                Ok(change) if !self.gateway.concerns(&visit.caller, &change) => Vec::new(),
                 Ok(change) => {
                     frame(visit.revision, &change, &honoured, &meta).into_iter().collect()
                 }
@@ -76,8 +77,9 @@ impl Mcp {
             Ok(Change::Visited { account, elicitation_id }) => {
                 Some(visited(visit, &account, &elicitation_id).into_iter().collect())
             }
+            Ok(change) if !self.gateway.concerns(&visit.caller, &change) => Some(Vec::new()),
             Ok(change) => {
-                let honoured = self.promised(visit, task_of(&change));
+                let honoured = self.promised(visit, change.task_id());
                 Some(frame(visit.revision, &change, &honoured, &Value::Null).into_iter().collect())
             }
             // Whoever missed changes is told that everything may have changed.
@@ -88,17 +90,16 @@ impl Mcp {
         }
     }
 
-    /// What a client may count on hearing of, and the task in question if it is its own.
+    /// What a client may count on hearing of, and the task of its own that is in question.
     fn promised(&self, visit: &Visit, task: Option<&str>) -> Interest {
         let promised = visit.memory.promised();
         let capabilities = promised.unwrap_or_else(|| self.gateway.capabilities(false));
-        let mine = task.filter(|id| self.gateway.owns_task(&visit.caller, id));
         Interest {
             tools: declares(&capabilities, "tools"),
             prompts: declares(&capabilities, "prompts"),
             resources: declares(&capabilities, "resources"),
             uris: visit.memory.followed(),
-            task_ids: mine.map(str::to_owned).into_iter().collect(),
+            task_ids: task.map(str::to_owned).into_iter().collect(),
         }
     }
 
@@ -196,8 +197,8 @@ fn frame(
         Change::Resource { uri } if honoured.uris.contains(uri) => {
             (UPDATED, Map::from_iter([("uri".to_owned(), uri.clone().into())]))
         }
-        Change::Task { params } => {
-            let id = task_of(change)?;
+        Change::Task { params, .. } => {
+            let id = change.task_id()?;
             honoured.task_ids.iter().any(|mine| mine == id).then_some(())?;
             tasks::news(revision, params.get())
         }
@@ -217,9 +218,4 @@ const UPDATED: &str = "notifications/resources/updated";
 fn all_lists(revision: Revision, honoured: &Interest, meta: &Value) -> Vec<Vec<u8>> {
     let lists = [Listed::Tools, Listed::Prompts, Listed::Resources].map(Change::List);
     lists.iter().filter_map(|change| frame(revision, change, honoured, meta)).collect()
-}
-
-fn task_of(change: &Change) -> Option<&str> {
-    let Change::Task { params } = change else { return None };
-    params.get().get("taskId").and_then(Value::as_str)
 }

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use gateway::Mode;
-use model::limits::FOLLOWED_PER_CLIENT_MAX;
+use gateway::{Change, Mode};
+use model::limits::{CHANGES_KEPT, FOLLOWED_PER_CLIENT_MAX, RINGS_KEPT};
 use model::{Answer, Fault};
 use policy::Permit;
 use serde_json::{Value, json};
@@ -183,16 +183,31 @@ async fn an_upstream_that_hangs_keeps_nobody_from_following_others() {
     }
 }
 
-/// More changes than are kept for somebody who does not read, each of them long.
-async fn flood(world: &World, shelf: &Shelf, uri: &str) {
+/// More changes than are kept for somebody who does not read: of its own, which are long, as many as
+/// wait for it on the way, and others' then.
+async fn flood(world: &World, shelf: &Shelf) {
     let watching = Arc::clone(&world.gateway);
     tokio::spawn(async move { watching.watch().await });
+    let others: Vec<String> = shelf.uris.iter().filter(|uri| !is_long(uri)).cloned().collect();
+    for uri in &others {
+        world.gateway.follow(&World::ann(), uri, true).await.unwrap();
+    }
     let bell = shelf.bell();
     let mut told = world.gateway.changes();
-    for _ in 0..3_000 {
-        bell.ring(Ring::Updated { uri: uri.to_owned() });
-        told.recv().await.unwrap();
+    let own = || shelf.uris.iter().filter(|uri| is_long(uri));
+    let all: Vec<&String> = own().chain(own()).chain(own()).chain(own()).chain(&others).collect();
+    for uris in all.chunks(RINGS_KEPT) {
+        for uri in uris {
+            bell.ring(Ring::Updated { uri: (*uri).clone() });
+        }
+        for _ in uris {
+            told.recv().await.unwrap();
+        }
     }
+}
+
+fn is_long(uri: &str) -> bool {
+    uri.starts_with("test://long")
 }
 
 /// Reads until it has heard that each list may have changed, though none of them did.
@@ -217,10 +232,18 @@ pub(crate) fn ask(id: u64, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
-async fn shelf() -> (World, Shelf, String) {
-    let uri = format!("test://{}", "x".repeat(8 * 1024));
-    let (world, shelf) = shelf_of(&uri).await;
-    (world, shelf, uri)
+async fn shelf() -> (World, Shelf) {
+    let long = "x".repeat(24 * 1024);
+    let own = (0..FOLLOWED_PER_CLIENT_MAX).map(|number| format!("test://long/{number}/{long}"));
+    let others = (0..CHANGES_KEPT + RINGS_KEPT).map(|number| format!("test://other/{number}"));
+    let shelf = Shelf::of(own.chain(others));
+    (native(TestGateway::new().upstream("it", shelf.clone())).await, shelf)
+}
+
+/// The requests of a client that follows all it may, from number 2 on.
+fn follows(shelf: &Shelf) -> impl Iterator<Item = (u64, String)> {
+    let own = (2..).zip(shelf.uris.iter().filter(|uri| is_long(uri)));
+    own.map(|(id, uri)| (id, ask(id, "resources/subscribe", &json!({"uri": uri}))))
 }
 
 pub(crate) async fn shelf_of(uri: &str) -> (World, Shelf) {
@@ -234,42 +257,47 @@ fn hello() -> Value {
 
 #[tokio::test]
 async fn who_falls_behind_on_a_pipe_is_told_that_everything_may_have_changed() {
-    let (world, shelf, uri) = shelf().await;
+    let (world, shelf) = shelf().await;
     let (mut input, theirs) = tokio::io::duplex(1 << 16);
-    let (mut output, gate) = tokio::io::duplex(1 << 12);
+    let (output, gate) = tokio::io::duplex(1 << 12);
     let surface = mcp(&world, open_door());
     tokio::spawn(stdio::serve(surface, theirs, gate, CancellationToken::new()));
     let lines = [
         ask(1, "initialize", &hello()),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
-        ask(2, "resources/subscribe", &json!({"uri": uri})),
     ];
     input.write_all(format!("{}\n", lines.join("\n")).as_bytes()).await.unwrap();
+    let mut output = BufReader::new(output);
     let mut heard = String::new();
-    while !heard.contains("\"id\":2,\"result\"") {
-        heard.push(char::from(output.read_u8().await.unwrap()));
+    for (id, follow) in follows(&shelf) {
+        input.write_all(format!("{follow}\n").as_bytes()).await.unwrap();
+        while !heard.contains(&format!("\"id\":{id},\"result\"")) {
+            heard.clear();
+            output.read_line(&mut heard).await.unwrap();
+        }
     }
-    flood(&world, &shelf, &uri).await;
+    flood(&world, &shelf).await;
     hears_of_everything(output).await;
 }
 
 #[tokio::test]
 async fn who_falls_behind_on_a_stream_is_told_that_everything_may_have_changed() {
-    let (world, shelf, uri) = shelf().await;
+    let (world, shelf) = shelf().await;
     let door = Door::open(mcp(&world, open_door()), Transport::Streamable).await;
     let greeted = door.send("POST /mcp", "", &ask(1, "initialize", &hello())).await;
     let session = session_line(&greeted);
-    let follow = ask(2, "resources/subscribe", &json!({"uri": uri}));
-    door.send("POST /mcp", &session, &follow).await;
+    for (_, follow) in follows(&shelf) {
+        door.send("POST /mcp", &session, &follow).await;
+    }
     let (stream, head) = door.stream("GET /mcp", &session, "").await;
     assert!(head.contains("text/event-stream"), "{head}");
-    flood(&world, &shelf, &uri).await;
+    flood(&world, &shelf).await;
     hears_of_everything(stream).await;
 }
 
 #[tokio::test]
 async fn who_falls_behind_on_the_older_stream_is_told_that_everything_may_have_changed() {
-    let (world, shelf, uri) = shelf().await;
+    let (world, shelf) = shelf().await;
     let door = Door::open(mcp(&world, open_door()), Transport::LegacySse).await;
     let (mut stream, _) = door.stream("GET /sse", "", "").await;
     let mut heard = String::new();
@@ -281,13 +309,41 @@ async fn who_falls_behind_on_the_older_stream_is_told_that_everything_may_have_c
             break line.to_owned();
         }
     };
-    let follow = ask(2, "resources/subscribe", &json!({"uri": uri}));
-    for message in [ask(1, "initialize", &hello()), follow] {
-        door.send(&format!("POST {endpoint}"), "", &message).await;
+    door.send(&format!("POST {endpoint}"), "", &ask(1, "initialize", &hello())).await;
+    for (id, follow) in follows(&shelf) {
+        door.send(&format!("POST {endpoint}"), "", &follow).await;
+        while !heard.contains(&format!("\"id\":{id},\"result\"")) {
+            heard.push(char::from(stream.read_u8().await.unwrap()));
+        }
+        heard.clear();
     }
-    while !heard.contains("\"id\":2,\"result\"") {
-        heard.push(char::from(stream.read_u8().await.unwrap()));
-    }
-    flood(&world, &shelf, &uri).await;
+    flood(&world, &shelf).await;
     hears_of_everything(stream).await;
+}
+
+/// Nobody hears of what nobody follows, nor of what another upstream follows under the same name.
+#[tokio::test]
+async fn an_upstream_tells_only_of_what_is_followed_there() {
+    let [note, other, last] = ["test://note", "test://other", "test://last"].map(str::to_owned);
+    let mine = Shelf::of([note.clone(), other.clone(), last.clone()]);
+    let stranger = Shelf::of(["test://stranger".to_owned()]);
+    let gate = TestGateway::new().upstream("a", mine.clone()).upstream("b", stranger.clone());
+    let world = native(gate).await;
+    for uri in [&note, &last] {
+        world.gateway.follow(&World::ann(), uri, true).await.unwrap();
+    }
+    let mut told = world.gateway.changes();
+    let watching = Arc::clone(&world.gateway);
+    tokio::spawn(async move { watching.watch().await });
+    let ring = |shelf: &Shelf, uri: &String| shelf.bell().ring(Ring::Updated { uri: uri.clone() });
+    ring(&stranger, &note);
+    ring(&mine, &other);
+    ring(&mine, &last);
+    let heard = told.recv().await.unwrap();
+    assert!(matches!(&heard, Change::Resource { uri } if *uri == last), "{heard:?}");
+    world.gateway.follow(&World::ann(), &last, false).await.unwrap();
+    ring(&mine, &last);
+    ring(&mine, &note);
+    let heard = told.recv().await.unwrap();
+    assert!(matches!(&heard, Change::Resource { uri } if *uri == note), "{heard:?}");
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gateway::{CallRequest, Done};
-use model::{Answer, CallStatus, Code, Fault, Method, RecordStatus, TaskVerb};
+use gateway::{CallRequest, Change, Done};
+use model::{Answer, CallStatus, Caller, Code, Fault, Method, Principal, RecordStatus, TaskVerb};
 use policy::Permit;
 use serde_json::{Map, Value, json};
 use toolgate_testkit::{Notes, TestGateway, World, tool};
-use upstream::{Connector, Errand};
+use upstream::{Bell, Connector, Errand, Ring, Split};
 
 use crate::code;
 
@@ -168,7 +168,7 @@ async fn a_task_that_is_not_ones_own_is_unknown() {
     let world = digging([state("working")]).await;
     let request = CallRequest {
         method: Method::Task(TaskVerb::Get),
-        ..CallRequest::new(model::Caller::new(model::Principal::user("eve")), "t1", Value::Null)
+        ..CallRequest::new(Caller::new(Principal::user("eve")), "t1", Value::Null)
     };
     assert_eq!(code(&world.send(request).await), Some(Code::TaskNotFound));
 }
@@ -180,7 +180,7 @@ async fn a_task_outlives_the_gate_that_began_it() {
     let begun = world.last_record().await.call;
     let says = [state("working"), state("cancelled")];
     let world = world.restart(TestGateway::new().upstream("mine", Worker::saying(says))).await;
-    let eve = model::Caller::new(model::Principal::user("eve"));
+    let eve = Caller::new(Principal::user("eve"));
     let foreign = CallRequest::new(eve.clone(), "t1", Value::Null);
     let foreign = CallRequest { method: Method::Task(TaskVerb::Get), ..foreign };
     assert_eq!(code(&world.send(foreign).await), Some(Code::TaskNotFound));
@@ -200,7 +200,7 @@ async fn a_task_outlives_the_gate_that_began_it() {
 #[tokio::test]
 async fn two_callers_may_have_tasks_of_one_name() {
     let world = digging([state("working"), state("working")]).await;
-    let bob = || model::Caller::new(model::Principal::user("bob"));
+    let bob = || Caller::new(Principal::user("bob"));
     let begun = world.send(CallRequest::new(bob(), "dig", json!({}))).await;
     assert_eq!(code(&begun), None);
     let his = CallRequest::new(bob(), "t1", Value::Null);
@@ -273,4 +273,68 @@ async fn what_a_task_is_told_must_fit_what_it_asked() {
     let (passed, heard) = tell(json!({"form": filled, "visit": went, "unasked": {"a": 1}})).await;
     assert_eq!(passed, None);
     assert_eq!(heard, Some(json!({"form": filled, "visit": {"action": "accept"}})));
+}
+
+/// Begins task `t1` for whoever calls, and tells of it.
+#[derive(Clone, Debug, Default)]
+struct Teller {
+    bell: Arc<Mutex<Option<Bell>>>,
+}
+
+#[async_trait]
+impl Connector for Teller {
+    fn protocol(&self) -> &'static str {
+        "custom"
+    }
+
+    async fn list(&self) -> Result<Vec<Value>, Fault> {
+        Ok(vec![tool("dig", json!({}))])
+    }
+
+    async fn call(&self, _permit: &Permit, errand: &Errand) -> Result<Answer, Fault> {
+        let news = json!({"taskId": "t1", "status": "working", "statusMessage": errand.owner});
+        let bell = self.bell.lock().unwrap().clone().unwrap();
+        // What is told while nobody knows the task yet concerns nobody.
+        bell.ring(Ring::Task { owner: None, params: news.as_object().cloned().unwrap() });
+        Ok(Answer::read(json!({"resultType": "task", "taskId": "t1", "status": "working"}))
+            .unwrap())
+    }
+
+    fn attach(&self, bell: Bell) {
+        *self.bell.lock().unwrap() = Some(bell);
+    }
+}
+
+/// Two callers may each have a task of one name, if each has the upstream to itself: what it tells one
+/// is not the other's, and what another upstream tells of that name is nobody's.
+#[tokio::test]
+async fn news_of_a_task_reach_its_owner_alone() {
+    let split = Split::new(|| Ok(Arc::new(Teller::default()) as Arc<dyn Connector>)).unwrap();
+    let stranger = Teller::default();
+    let gate = TestGateway::new().upstream("mine", split).upstream("else", stranger.clone());
+    let world = gate.start().await;
+    let watching = Arc::clone(&world.gateway);
+    tokio::spawn(async move { watching.watch().await });
+    let [ann, bob] = ["ann", "bob"].map(|name| Caller::new(Principal::user(name)));
+    let dig = async |caller: &Caller| {
+        let request =
+            CallRequest { caller: caller.clone(), ..World::request("mcp__mine__dig", json!({})) };
+        let done = world.send(request).await;
+        assert!(done.fault.is_none(), "{done:?}");
+    };
+    for caller in [&ann, &bob] {
+        dig(caller).await;
+    }
+    let mut told = world.gateway.changes();
+    let params = json!({"taskId": "t1", "status": "completed"}).as_object().cloned().unwrap();
+    let bell = stranger.bell.lock().unwrap().clone().unwrap();
+    bell.ring(Ring::Task { owner: None, params });
+    // Known by now, and told with the next call.
+    dig(&bob).await;
+    let change = told.recv().await.unwrap();
+    let Change::Task { owner, params, .. } = &change else { panic!("{change:?}") };
+    assert_eq!(owner.as_deref(), Some("user:bob"));
+    assert_eq!(params.get()["statusMessage"], "user:bob");
+    assert!(world.gateway.concerns(&bob, &change));
+    assert!(!world.gateway.concerns(&ann, &change));
 }

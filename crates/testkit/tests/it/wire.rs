@@ -208,9 +208,10 @@ async fn no_message_within_another_reaches_a_child_as_a_line() {
     let heard = home.path().join("heard");
     let tee = format!("tee -a {} | {}", heard.display(), env!("CARGO_BIN_EXE_fake_mcp"));
     let config = Config { args: vec!["-c".to_owned(), tee], ..Config::new("sh") };
-    for (mode, name, given) in
-        [(Mode::Native, "verbatim", ""), (Mode::Gateway, "tool_execute", r#""tool_id":"verbatim","#)]
-    {
+    for (mode, name, given) in [
+        (Mode::Native, "verbatim", ""),
+        (Mode::Gateway, "tool_execute", r#""tool_id":"verbatim","#),
+    ] {
         let gate = TestGateway::new().upstream("child", Stdio::new(config.clone()));
         let world = gate.settings(|settings| settings.mode = mode).start().await;
         for end in ["\n", "\r", "\r\n"] {

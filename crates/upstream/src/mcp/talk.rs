@@ -65,8 +65,10 @@ pub(crate) fn hear(
         }
         FromServer::Changed(what) => ring(bell, Ring::Changed(what)),
         FromServer::Updated { uri } => ring(bell, Ring::Updated { uri }),
-        FromServer::TaskNews { params } => ring(bell, Ring::Task { params }),
-        FromServer::Visited { elicitation_id } => ring(bell, Ring::Visited { elicitation_id }),
+        FromServer::TaskNews { params } => ring(bell, Ring::Task { owner: None, params }),
+        FromServer::Visited { elicitation_id } => {
+            ring(bell, Ring::Visited { owner: None, elicitation_id });
+        }
         FromServer::Response { .. } | FromServer::Other => {}
     }
     Heard::Done
