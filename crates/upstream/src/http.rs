@@ -54,6 +54,8 @@ pub struct HttpWire {
     bell: StdMutex<Option<Bell>>,
     /// What somebody wants news of.
     followed: StdMutex<BTreeSet<Followed>>,
+    /// Held by whoever changes what is followed.
+    following: Mutex<()>,
     listening: StdMutex<Option<AbortOnDropHandle<()>>>,
     underway: Arc<Underway>,
 }
@@ -120,6 +122,8 @@ impl Wire for HttpWire {
 
     async fn follow(&self, what: Followed, wanted: bool) -> Result<(), Fault> {
         let conversation = self.conversation().await?;
+        // One wish after the other: what was followed before must not be forgotten meanwhile.
+        let _turn = self.following.lock().await;
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let changed = if wanted { followed.insert(what.clone()) } else { followed.remove(&what) };
         if !changed {
@@ -197,6 +201,7 @@ impl HttpWire {
             open: Mutex::new(None),
             bell: StdMutex::new(None),
             followed: StdMutex::default(),
+            following: Mutex::default(),
             listening: StdMutex::new(None),
             underway: Arc::default(),
         }

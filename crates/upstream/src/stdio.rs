@@ -87,6 +87,8 @@ struct Home {
     bell: StdMutex<Option<Bell>>,
     /// What somebody wants news of.
     followed: StdMutex<BTreeSet<Followed>>,
+    /// Held by whoever changes what is followed.
+    following: Mutex<()>,
     /// Asks for news, one wish at a time.
     listening: StdMutex<Option<AbortOnDropHandle<()>>>,
     said: Arc<Said>,
@@ -114,6 +116,7 @@ impl Stdio {
                 closed: CancellationToken::new(),
                 bell: StdMutex::default(),
                 followed: StdMutex::default(),
+                following: Mutex::default(),
                 listening: StdMutex::default(),
                 said: Arc::default(),
             }),
@@ -267,6 +270,8 @@ impl Wire for Pipe {
 
     async fn follow(&self, what: Followed, wanted: bool) -> Result<(), Fault> {
         let open = self.conversation().await?;
+        // One wish after the other: what was followed before must not be forgotten meanwhile.
+        let _turn = self.home.following.lock().await;
         let mut followed = self.home.followed();
         let changed = if wanted { followed.insert(what.clone()) } else { followed.remove(&what) };
         if !changed {

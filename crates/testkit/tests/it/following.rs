@@ -193,16 +193,18 @@ async fn who_comes_after_a_server_that_died_is_asked_for_the_same_news() {
         let home = tempfile::tempdir().unwrap();
         let seen = home.path().join("seen");
         let world = world(revision, &seen).await;
-        follow(&world, "test://a", true).await;
+        // At once: neither wish forgets the other.
+        tokio::join!(follow(&world, "test://a", true), follow(&world, "test://b", true));
         assert!(world.call("die", json!({})).await.fault.is_some());
         until("the second life has heard the wish", &seen, |noted| {
             let second = noted.iter().rposition(|line| line["method"] == greeting);
             let lives = noted.iter().filter(|line| line["method"] == greeting).count();
             let after = second.and_then(|at| noted.get(at..)).unwrap_or_default();
-            let wished = |line: &Value| {
-                line["method"] == wish && line["params"].to_string().contains("test://a")
+            let wished = |uri: &str| {
+                let names = |line: &&Value| line["params"].to_string().contains(uri);
+                after.iter().filter(|line| line["method"] == wish).any(|line| names(&line))
             };
-            lives == 2 && after.iter().any(wished)
+            lives == 2 && wished("test://a") && wished("test://b")
         })
         .await;
         world.gateway.close(Duration::from_secs(1)).await;
