@@ -71,7 +71,7 @@ fn set_aside(
     desk: &Desk<'_>,
     mut shelf: Shelf<'_>,
 ) -> Shaped {
-    let Answer { content, structured, is_error, rest, bare, written: _ } = answer;
+    let Answer { content, structured, is_error, rest, bare, places, written: _ } = answer;
     let Sorted { text, kept, kept_chars, binaries, leftover } =
         sort(content, desk.inline_chars / 4);
     // What stays beside the excerpt costs, too; a token has about four characters.
@@ -93,7 +93,7 @@ fn set_aside(
         None => lanes.inline,
     };
     let content = Answer::text(said).content.into_iter().chain(kept).collect();
-    let answer = Answer { content, structured, is_error, rest, bare, written: None };
+    let answer = Answer { content, structured, is_error, rest, bare, places, written: None };
     Shaped { answer, blobs: shelf.blobs, views, replaced }
 }
 

@@ -1,5 +1,7 @@
 //! What an upstream gave back, before anybody judged it: content blocks, structured content, error flag.
 
+mod places;
+
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
@@ -7,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+pub use self::places::Places;
 use crate::canonical::{self, Field};
 use crate::task::TaskState;
 
@@ -19,6 +22,8 @@ pub struct Answer {
     pub rest: Map<String, Value>,
     /// There was no `content` at all, as in answers that are no tool's last word.
     pub bare: bool,
+    /// Where its upstream put what is read out above.
+    pub places: Places,
     /// The whole of it as its upstream wrote it, kept where numbers are spelled in a way that the
     /// values above do not keep. Dropped with the first change.
     pub written: Option<Arc<str>>,
@@ -49,6 +54,7 @@ impl Answer {
     /// Reads the result of a call; fields that mean nothing to us stay where they are.
     pub fn read(result: Value) -> Result<Self, &'static str> {
         let Value::Object(mut rest) = result else { return Err("a result must be an object") };
+        let places = Places::of(&rest);
         let (content, bare) = match rest.shift_remove("content") {
             None => (Vec::new(), true),
             Some(Value::Array(content)) => (content, false),
@@ -60,7 +66,7 @@ impl Answer {
             Some(_) => return Err("`isError` must be true or false"),
         };
         let structured = rest.shift_remove("structuredContent").filter(|value| !value.is_null());
-        Ok(Self { content, structured, is_error, rest, bare, written: None })
+        Ok(Self { content, structured, is_error, rest, bare, places, written: None })
     }
 
     /// Not the tool's last word: it asks for input first, or goes on as a task.
@@ -139,19 +145,40 @@ impl Serialize for Answer {
             return raw.serialize(serializer);
         }
         let mut map = serializer.serialize_map(None)?;
-        if !(self.bare && self.content.is_empty()) {
-            map.serialize_entry("content", &self.content)?;
-        }
-        if let Some(structured) = &self.structured {
-            map.serialize_entry("structuredContent", structured)?;
-        }
-        if self.is_error {
-            map.serialize_entry("isError", &true)?;
-        }
-        for (key, value) in &self.rest {
-            map.serialize_entry(key, value)?;
+        for part in self.parts() {
+            match part {
+                Part::Content(content) => map.serialize_entry("content", content)?,
+                Part::Structured(given) => map.serialize_entry("structuredContent", given)?,
+                Part::Error(said) => map.serialize_entry("isError", &said)?,
+                Part::Other(key, value) => map.serialize_entry(key, value)?,
+            }
         }
         map.end()
+    }
+}
+
+/// One field of a result.
+enum Part<'a> {
+    Content(&'a [Value]),
+    Structured(&'a Value),
+    Error(bool),
+    Other(&'a str, &'a Value),
+}
+
+impl Answer {
+    /// All there is, in the order of its upstream.
+    fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        let Places { content, structured, error } = self.places;
+        let mut placed = Vec::with_capacity(3);
+        if !(self.bare && self.content.is_empty()) {
+            placed.push((content, Part::Content(&self.content)));
+        }
+        placed.extend(self.structured.iter().map(|given| (structured, Part::Structured(given))));
+        if self.is_error || error.is_some() {
+            placed.push((error, Part::Error(self.is_error)));
+        }
+        let rest = self.rest.iter().map(|(key, value)| Part::Other(key, value));
+        places::ordered(placed, rest)
     }
 }
 
@@ -166,16 +193,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_survives_reading_and_writing() {
-        let check = |wire: Value| {
-            let answer: Answer = serde_json::from_value(wire.clone()).unwrap();
-            assert_eq!(serde_json::to_value(answer).unwrap(), wire);
+    fn a_result_is_written_as_it_was_read() {
+        let check = |wire: &str| {
+            let answer: Answer = serde_json::from_str(wire).unwrap();
+            assert_eq!(serde_json::to_string(&answer).unwrap(), wire);
+            let value = serde_json::to_value(&answer).unwrap();
+            assert_eq!(value.to_string(), wire, "as a value");
         };
-        check(json!({"content": [], "_meta": {"a": 1}, "vendor": true}));
-        check(json!({"content": [{"type": "text", "text": "x"}], "isError": true}));
-        check(json!({"resultType": "input_required", "inputRequests": {}}));
-        check(json!({"task": {"taskId": "1"}}));
-        check(json!({"contents": []}));
+        check(r#"{"content":[],"_meta":{"a":1},"vendor":true}"#);
+        check(r#"{"content":[{"type":"text","text":"x"}],"isError":true}"#);
+        check(
+            r#"{"_meta":{},"isError":false,"content":[],"vendor":1,"structuredContent":{"b":1}}"#,
+        );
+        check(r#"{"structuredContent":{},"resultType":"complete","content":[]}"#);
+        check(r#"{"z":1,"a":2,"isError":false}"#);
+        check(r#"{"resultType":"input_required","inputRequests":{}}"#);
+        check(r#"{"task":{"taskId":"1"}}"#);
+        check(r#"{"contents":[]}"#);
+    }
+
+    #[test]
+    fn what_came_to_it_has_its_own_place() {
+        let check = |change: fn(&mut Answer), wanted: &str| {
+            let wire = r#"{"a":1,"content":[],"b":2,"isError":false}"#;
+            let mut answer: Answer = serde_json::from_str(wire).unwrap();
+            change(&mut answer);
+            assert_eq!(serde_json::to_string(&answer).unwrap(), wanted);
+        };
+        check(|it| it.is_error = true, r#"{"a":1,"content":[],"b":2,"isError":true}"#);
+        check(
+            |it| it.structured = Some(json!({})),
+            r#"{"structuredContent":{},"a":1,"content":[],"b":2,"isError":false}"#,
+        );
+        check(|it| it.rest.clear(), r#"{"content":[],"isError":false}"#);
+        check(
+            |it| drop(it.rest.insert("c".to_owned(), json!(3))),
+            r#"{"a":1,"content":[],"b":2,"isError":false,"c":3}"#,
+        );
     }
 
     #[test]

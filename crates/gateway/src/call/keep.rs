@@ -67,6 +67,7 @@ fn clean(gateway: &Gateway, answer: &Answer) -> (Answer, bool) {
         is_error: answer.is_error,
         rest: answer.rest.iter().map(|(key, value)| (key.clone(), keep(value))).collect(),
         bare: answer.bare,
+        places: answer.places,
         written: None,
     };
     (kept, true)
