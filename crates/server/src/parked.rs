@@ -115,13 +115,14 @@ impl Parked {
         ]))
     }
 
-    /// The call that waits here under this state, with its questions answered. It counts once.
+    /// The call that waits here under this state, with its questions answered, and those that were
+    /// not. The state counts once.
     pub(crate) fn resume(
         &self,
         resumed: &mut Resumed,
         caller: &Caller,
         bound_to: &str,
-    ) -> Option<UnderWay> {
+    ) -> Option<(UnderWay, Vec<Question>)> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = calls.get(&resumed.state).is_some_and(|waiting| {
             waiting.owner == owner(caller) && waiting.call.bound_to == bound_to
@@ -129,18 +130,23 @@ impl Parked {
         let waiting = if mine { calls.remove(&resumed.state) } else { None };
         drop(calls);
         let Waiting { call, questions, .. } = waiting?;
-        let Some(Value::Object(mut responses)) = resumed.responses.take() else {
-            return Some(call);
+        let mut responses = match resumed.responses.take() {
+            Some(Value::Object(responses)) => responses,
+            _ => Map::new(),
         };
+        let mut unanswered = Vec::new();
         for (key, question) in questions {
-            // Unanswered, it is dropped, and the upstream hears that nobody answers.
-            if let Some(response) = responses.shift_remove(&key)
-                && question.reply.send(Ok(response)).is_err()
-            {
+            let Some(response) = responses.shift_remove(&key) else {
+                unanswered.push(question);
+                continue;
+            };
+            if question.reply.send(Ok(response)).is_err() {
                 tracing::debug!("an upstream no longer waits for its answer");
             }
         }
-        Some(call)
+        // What nobody waits for any more is not asked again.
+        unanswered.retain(|question| !question.reply.is_closed());
+        Some((call, unanswered))
     }
 }
 

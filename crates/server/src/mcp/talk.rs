@@ -31,9 +31,9 @@ impl Mcp {
         if method != Method::CallTool && !self.gateway.passes_all() {
             return reply::error(id, visit.revision, &not_here(&method));
         }
-        let mut call = match Resumed::take(&mut request, visit.client.rounds) {
+        let (mut call, questions) = match Resumed::take(&mut request, visit.client.rounds) {
             Err(fault) => return reply::error(id, visit.revision, &fault),
-            Ok(None) => self.begin(visit, request, token.is_some(), outlet),
+            Ok(None) => (self.begin(visit, request, token.is_some(), outlet), Vec::new()),
             Ok(Some(resumed)) => {
                 let resuming = self.resume(visit, request, resumed, token.is_some(), outlet);
                 match Box::pin(resuming).await {
@@ -42,7 +42,7 @@ impl Mcp {
                 }
             }
         };
-        let (gateway, asked, questions) = (&self.gateway, Vec::new(), Vec::new());
+        let (gateway, asked) = (&self.gateway, Vec::new());
         let mut desk = Desk { visit, token, outlet, gateway, asked, questions };
         while desk.questions.is_empty() {
             // No arm loses anything: `recv` is cancel safe and the call is only borrowed.
@@ -98,8 +98,8 @@ impl Mcp {
         UnderWay { making, heard, cancel: own, bound_to }
     }
 
-    /// The call that waited here for this request; or a new one that goes on with an upstream that
-    /// waits for nobody.
+    /// The call that waited here for this request, and what it still wants to know; or a new one that
+    /// goes on with an upstream that waits for nobody.
     async fn resume(
         &self,
         visit: &Visit,
@@ -107,15 +107,15 @@ impl Mcp {
         mut resumed: Resumed,
         progress: bool,
         outlet: &Outlet<'_>,
-    ) -> Result<UnderWay, Fault> {
+    ) -> Result<(UnderWay, Vec<Question>), Fault> {
         let bound_to = bound_to(&request);
-        if let Some(call) = self.parked.resume(&mut resumed, &visit.caller, &bound_to) {
+        if let Some(resumed_here) = self.parked.resume(&mut resumed, &visit.caller, &bound_to) {
             self.gateway.resume_round(&resumed.state, &visit.caller, &bound_to).await;
-            return Ok(call);
+            return Ok(resumed_here);
         }
         let Resumed { state, responses } = resumed;
         self.gateway.open_round(&state, &mut request, responses).await?;
-        Ok(self.begin(visit, request, progress, outlet))
+        Ok((self.begin(visit, request, progress, outlet), Vec::new()))
     }
 
     /// Puts the call aside and tells the client what is wanted of it first.

@@ -246,6 +246,31 @@ async fn a_state_is_used_once_and_only_for_what_it_was_given_for() {
     client.leave().await;
 }
 
+/// PROTOCOL 1.5: whoever comes back without an answer is asked again, under a new state.
+#[tokio::test]
+async fn what_was_not_answered_is_asked_again() {
+    let front = front(Over::Pipe, "2025-11-25").await;
+    let mut client = Client::connect(&front.world, "2026-07-28").await;
+    let call = |state: Value, responses: Value| {
+        json!({"name": "test_elicitation", "arguments": {"message": "Who?"},
+               "inputResponses": responses, "requestState": state})
+    };
+    let mut asked = client.once("tools/call", call(Value::Null, json!({}))).await;
+    let questions = asked["result"]["inputRequests"].clone();
+    for responses in [Value::Null, json!({}), json!({"question-9": {"action": "accept"}})] {
+        let state = asked["result"]["requestState"].clone();
+        asked = client.once("tools/call", call(state.clone(), responses)).await;
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        assert_eq!(asked["result"]["inputRequests"], questions, "{asked}");
+        assert_ne!(asked["result"]["requestState"], state, "{asked}");
+    }
+    let state = asked["result"]["requestState"].clone();
+    let answered = json!({"question-1": {"action": "decline"}});
+    let done = client.once("tools/call", call(state, answered)).await;
+    assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains("decline"), "{done}");
+    client.leave().await;
+}
+
 /// Who did not say that it can be asked is not, in either direction.
 #[tokio::test]
 async fn nobody_is_asked_what_it_cannot_answer() {
