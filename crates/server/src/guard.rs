@@ -10,6 +10,9 @@ use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use model::Origin;
 
+/// The port that goes without saying.
+const HTTP_PORT: u16 = 80;
+
 /// The names this gate answers to.
 #[derive(Clone, Debug)]
 pub struct Guard {
@@ -32,7 +35,10 @@ impl Guard {
         }
         let port = bound.port();
         let mut hosts: BTreeSet<String> =
-            names.iter().flat_map(|name| [name.clone(), format!("{name}:{port}")]).collect();
+            names.iter().map(|name| format!("{name}:{port}")).collect();
+        if port == HTTP_PORT {
+            hosts.extend(names.iter().cloned());
+        }
         let mut origins: BTreeSet<Origin> =
             names.iter().map(|name| Origin::read(&format!("http://{name}:{port}"))).collect();
         hosts.extend(allow_hosts.iter().map(|host| host.to_ascii_lowercase()));
@@ -113,12 +119,30 @@ mod tests {
         check(Some("gate.example"), None, 200);
         check(Some("evil.example"), None, 421);
         check(Some("127.0.0.1:1"), None, 421);
+        check(Some("127.0.0.1"), None, 421);
+        check(Some("localhost"), None, 421);
         check(None, None, 421);
         check(Some("127.0.0.1:8642"), Some("http://127.0.0.1:8642"), 200);
         check(Some("127.0.0.1:8642"), Some("https://app.example"), 200);
         check(Some("127.0.0.1:8642"), Some("http://evil.example"), 403);
         check(Some("127.0.0.1:8642"), Some("null"), 403);
         check(Some("evil.example"), Some("http://evil.example"), 421);
+    }
+
+    /// CW-117: clients leave the port out where it is that of HTTP.
+    #[test]
+    fn a_host_has_its_port_unless_that_goes_without_saying() {
+        let check = |port: u16, host: &str, taken: bool| {
+            let guard = Guard::new(([127, 0, 0, 1], port).into(), &[], &[]);
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, host.parse().unwrap());
+            assert_eq!(guard.check(&headers).is_ok(), taken, "{host} on {port}");
+        };
+        check(80, "localhost", true);
+        check(80, "127.0.0.1:80", true);
+        check(8080, "localhost", false);
+        check(8080, "[::1]:8080", true);
+        check(8080, "localhost:80", false);
     }
 
     #[test]
