@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use model::limits::{
-    INTRODUCTION_BYTES_MAX, SESSION_HELD, SESSION_IDLE, SESSION_TOLD, SESSIONS_MAX,
-    SESSIONS_PER_PRINCIPAL_MAX,
+    INTRODUCTION_BYTES_MAX, INTRODUCTION_VALUES_MAX, SESSION_HELD, SESSION_IDLE, SESSION_TOLD,
+    SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX,
 };
 use model::{Caller, Code, Fault, SessionId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
@@ -28,12 +28,25 @@ pub struct Introduction {
 /// Refuses what a client says of itself if it is too long to be kept.
 pub fn fits(capabilities: &Map<String, Value>, info: Option<&Value>) -> Result<(), Fault> {
     let written = serde_json::to_vec(&(capabilities, info)).map_or(usize::MAX, |text| text.len());
-    if written <= INTRODUCTION_BYTES_MAX {
+    let values = capabilities.values().chain(info).map(count).sum::<usize>();
+    if written <= INTRODUCTION_BYTES_MAX && values <= INTRODUCTION_VALUES_MAX {
         return Ok(());
     }
     let most = INTRODUCTION_BYTES_MAX / 1024;
-    let message = format!("`capabilities` and `clientInfo` may have at most {most} KiB together");
+    let message = format!(
+        "`capabilities` and `clientInfo` may have at most {most} KiB and {INTRODUCTION_VALUES_MAX} \
+         values together"
+    );
     Err(Fault::new(Code::ArgsInvalid, message))
+}
+
+/// A value and those within it: in memory, it is their number that costs.
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Object(fields) => fields.values().map(count).sum(),
+        _ => 0,
+    }
 }
 
 /// The name under which a session is kept and recorded. Nobody can go on with a session by it.
@@ -167,19 +180,32 @@ impl Gateway {
     }
 }
 
-/// Whether one more of this owner's finds room, once those that nobody uses have made some.
+/// Whether one more of this owner's finds room, once those that nobody uses have left.
 fn has_room(kept: &mut HashMap<SessionId, Session>, owner: &str, now: Timestamp) -> bool {
-    let full = |kept: &HashMap<SessionId, Session>| {
-        let mine = kept.values().filter(|session| session.owner == owner).count();
-        kept.len() >= SESSIONS_MAX || mine >= SESSIONS_PER_PRINCIPAL_MAX
-    };
-    if full(kept) {
-        kept.retain(|_, session| now.since(session.last_used) < SESSION_HELD);
-    }
-    !full(kept)
+    kept.retain(|_, session| now.since(session.last_used) < SESSION_HELD);
+    let mine = kept.values().filter(|session| session.owner == owner).count();
+    kept.len() < SESSIONS_MAX && mine < SESSIONS_PER_PRINCIPAL_MAX
 }
 
 fn owner(caller: &Caller) -> String {
-    let tenant = caller.principal.tenant_id.as_deref().unwrap_or_default();
-    format!("{tenant}/{}", caller.principal)
+    caller.principal.account()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// D3: in memory a bracket costs many times its byte.
+    #[test]
+    fn what_a_client_says_of_itself_has_few_values() {
+        let check = |lists: usize, fitting: bool| {
+            let lists = vec![json!([]); lists];
+            let capabilities = Map::from_iter([("experimental".to_owned(), json!(lists))]);
+            assert_eq!(fits(&capabilities, Some(&json!({"name": "c"}))).is_ok(), fitting);
+        };
+        // The list itself, what the client is, and its name.
+        check(INTRODUCTION_VALUES_MAX - 3, true);
+        check(INTRODUCTION_VALUES_MAX - 2, false);
+    }
 }

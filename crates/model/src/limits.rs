@@ -19,6 +19,11 @@ pub const JSON_NODES_MAX: usize = 200_000;
 pub const JSON_KEYS_MAX: usize = 20_000;
 /// Characters of one number.
 pub const JSON_NUMBER_CHARS_MAX: usize = 64;
+/// The id of a request and the token of its reports, which is repeated with each of them.
+pub const ID_BYTES_MAX: usize = 256;
+/// News of an upstream: a report, a message of its log, what it tells of a task. Longer ones are not
+/// taken in.
+pub const NEWS_BYTES_MAX: usize = 64 * 1024;
 /// The client's message of a fault.
 pub const FAULT_MESSAGE_CHARS_MAX: usize = 256;
 /// Errors listed for one invalid value.
@@ -78,7 +83,8 @@ pub const SESSIONS_MAX: usize = 10_000;
 pub const SESSIONS_PER_PRINCIPAL_MAX: usize = 2_000;
 /// What a client says of itself when it introduces itself: capabilities and name.
 pub const INTRODUCTION_BYTES_MAX: usize = 16 * 1024;
-/// A session nobody used for this long leaves memory; the store still knows it.
+pub const INTRODUCTION_VALUES_MAX: usize = 512;
+/// A session nobody used for this long leaves memory when the next begins; the store still knows it.
 pub const SESSION_HELD: Duration = Duration::from_mins(5);
 /// A session nobody used for this long has ended.
 pub const SESSION_IDLE: Duration = Duration::from_hours(1);

@@ -216,6 +216,9 @@ mod tests {
         check("tasks/get", json!({}), "taskId");
         check("tools/list", json!({"_meta": 7}), "_meta");
         check("prompts/get", json!({"name": "p", "arguments": [1]}), "arguments");
+        for token in [json!({}), json!(true), json!("x".repeat(257))] {
+            check("tools/list", json!({"_meta": {"progressToken": token}}), "progressToken");
+        }
         check("tools/list", json!({"_meta": {meta::VERSION: "2026-07-28"}}), meta::CAPABILITIES);
     }
 

@@ -228,6 +228,9 @@ mod tests {
         check_refused(r#"{"id":1,"method":"ping"}"#, INVALID_REQUEST, "jsonrpc");
         check_refused(r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#, INVALID_REQUEST, "`id`");
         check_refused(r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#, INVALID_REQUEST, "`id`");
+        let id = "x".repeat(257);
+        let long = format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"a"}}"#);
+        check_refused(&long, INVALID_REQUEST, "at most 256");
         check_refused(r#"{"jsonrpc":"2.0","id":1,"method":7}"#, INVALID_REQUEST, "`method`");
         check_refused(
             r#"{"jsonrpc":"2.0","id":1,"method":"a","params":[]}"#,

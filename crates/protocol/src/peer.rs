@@ -1,5 +1,6 @@
 //! The other side of the wire: what the gate asks of MCP servers, and how it reads their answers.
 
+use model::limits::NEWS_BYTES_MAX;
 use model::{Client, Fault, Listed, LogLevel};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -128,10 +129,25 @@ pub enum FromServer {
     Other,
 }
 
+impl FromServer {
+    /// Whether it is told to whoever listens, and nobody waits for it.
+    fn is_news(&self) -> bool {
+        !matches!(self, Self::Response { .. } | Self::Question { .. } | Self::Changed(_))
+    }
+}
+
 /// Reads what a server sent. Numbers it answers to are ours, so anything else is not for us.
+///
+/// What comes in the course of something else waits with many of its kind for who listens, and so
+/// what is too long for that is not taken in.
 pub fn read(bytes: &[u8]) -> Result<Vec<FromServer>, Refusal> {
     let messages = jsonrpc::read(bytes)?;
-    messages.into_iter().map(|message| message.map(interpret)).collect()
+    let long = bytes.len() > NEWS_BYTES_MAX;
+    let kept = |message: &FromServer| !(long && message.is_news());
+    messages
+        .into_iter()
+        .map(|message| Ok(Some(interpret(message?)).filter(kept).unwrap_or(FromServer::Other)))
+        .collect()
 }
 
 /// Our answer to a question of a server.
@@ -277,6 +293,30 @@ mod tests {
             FromServer::Other,
         );
         check(r#"{"jsonrpc":"2.0","method":"vendor/news"}"#, FromServer::Other);
+    }
+
+    #[test]
+    fn long_news_are_not_taken_in() {
+        let check = |method: &str, params: &str, padding: usize, kept: bool| {
+            let space = " ".repeat(padding);
+            let text =
+                format!(r#"{{"jsonrpc":"2.0","method":"{method}",{space}"params":{params}}}"#);
+            let [read] = &read(text.as_bytes()).unwrap()[..] else { panic!("{method}") };
+            assert_eq!(*read != FromServer::Other, kept, "{method}, {padding}");
+        };
+        for (method, params) in [
+            ("notifications/message", r#"{"level":"info","data":""}"#),
+            ("notifications/progress", r#"{"progressToken":3,"progress":1}"#),
+            ("notifications/tasks", r#"{"taskId":"t"}"#),
+            ("notifications/resources/updated", r#"{"uri":"a:b"}"#),
+        ] {
+            check(method, params, NEWS_BYTES_MAX - 200, true);
+            check(method, params, NEWS_BYTES_MAX, false);
+        }
+        check("notifications/tools/list_changed", "{}", NEWS_BYTES_MAX, true);
+        let long =
+            format!(r#"{{"jsonrpc":"2.0","id":7,{}"result":{{}}}}"#, " ".repeat(NEWS_BYTES_MAX));
+        assert!(matches!(read(long.as_bytes()).unwrap()[..], [FromServer::Response { id: 7, .. }]));
     }
 
     #[test]

@@ -100,6 +100,13 @@ impl Memory {
         self.gone.get_or_init(CancellationToken::new).cancel();
     }
 
+    /// Whether nothing of what the client wants to hear would be lost with this.
+    pub fn is_blank(&self) -> bool {
+        let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
+        followed.is_empty() && visits.is_empty() && self.level().is_none()
+    }
+
     pub fn level(&self) -> Option<LogLevel> {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }

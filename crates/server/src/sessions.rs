@@ -167,8 +167,9 @@ impl Sessions {
         }
     }
 
-    /// A session found again keeps the requests and questions this process knows of. Where there are
-    /// too many, the one longest out of use makes room.
+    /// A session found again keeps the requests and questions this process knows of. Those that
+    /// nobody uses leave, and where there still are too many, of all or of one principal, the one
+    /// longest out of use.
     fn keep(&self, id: &str, visit: Visit) -> Visit {
         let now = self.gateway.clock().now();
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,20 +177,37 @@ impl Sessions {
             known.checked = now;
             return known.visit_of(visit.caller);
         }
-        if here.len() >= limits::SESSIONS_MAX {
-            here.retain(|_, known| now.since(known.checked) < limits::SESSION_HELD);
-        }
-        if here.len() >= limits::SESSIONS_MAX {
-            let oldest = here.iter().min_by_key(|(_, known)| known.checked);
-            let oldest = oldest.map(|(id, _)| id.clone());
-            oldest.map(|id| here.remove(&id));
+        here.retain(|_, known| !known.is_left(now));
+        let mine = |known: &Here| known.visit.caller.principal == visit.caller.principal;
+        let own = here.values().filter(|known| mine(known)).count();
+        if own >= limits::SESSIONS_PER_PRINCIPAL_MAX {
+            let_oldest_go(&mut here, mine);
+        } else if here.len() >= limits::SESSIONS_MAX {
+            let_oldest_go(&mut here, |_| true);
         }
         here.insert(id.to_owned(), Here { visit: visit.clone(), checked: now });
         visit
     }
 }
 
+/// Whoever waits for a client whose session is let go here hears that nobody answers.
+fn let_oldest_go(here: &mut HashMap<String, Here>, among: impl Fn(&Here) -> bool) {
+    let oldest = here.iter().filter(|(_, known)| among(known));
+    let oldest = oldest.min_by_key(|(_, known)| known.checked).map(|(id, _)| id.clone());
+    let gone = oldest.and_then(|id| here.remove(&id));
+    gone.into_iter().for_each(|gone| gone.visit.memory.leave());
+}
+
 impl Here {
+    /// Nobody has used it for long, nothing of it is under way, and it can be had again.
+    fn is_left(&self, now: Timestamp) -> bool {
+        let unused = now.since(self.checked);
+        // INVARIANT: what is under way holds the memory.
+        let at_rest = Arc::strong_count(&self.visit.memory) == 1;
+        let blank = unused >= limits::SESSION_HELD && self.visit.memory.is_blank();
+        at_rest && (blank || unused >= limits::SESSION_IDLE)
+    }
+
     fn visit_of(&self, caller: Caller) -> Visit {
         let Visit { caller: held, revision, client, running, memory } = &self.visit;
         let (session, name) = (held.session.clone(), held.client.clone());
@@ -200,5 +218,51 @@ impl Here {
             running: Arc::clone(running),
             memory: Arc::clone(memory),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Principal;
+    use tokio::sync::oneshot;
+
+    fn here(name: &str, checked: i64) -> Here {
+        let caller = Caller::new(Principal::user(name));
+        let visit = Visit::new(caller, Revision::V2025_11_25);
+        Here { visit, checked: Timestamp::from_millis(checked) }
+    }
+
+    #[tokio::test]
+    async fn who_is_let_go_is_waited_for_no_longer() {
+        let known = [("a", here("ann", 3)), ("b", here("ann", 2)), ("c", here("bob", 1))];
+        let mut known: HashMap<_, _> = known.map(|(id, here)| (id.to_owned(), here)).into();
+        let (reply, answer) = oneshot::channel();
+        known["b"].visit.memory.ask(reply);
+        let_oldest_go(&mut known, |here| here.visit.caller.principal.id == "ann");
+        assert!(known.contains_key("a") && known.contains_key("c"), "{known:?}");
+        assert!(answer.await.is_err());
+        let_oldest_go(&mut known, |_| true);
+        assert!(known.contains_key("a"));
+    }
+
+    #[test]
+    fn a_session_leaves_when_nothing_of_it_is_lost() {
+        let check = |prepare: &dyn Fn(&Memory), unused, left: bool| {
+            let here = here("ann", 0);
+            prepare(&here.visit.memory);
+            let unused: std::time::Duration = unused;
+            let now = Timestamp::from_millis(unused.as_millis().try_into().unwrap());
+            assert_eq!(here.is_left(now), left, "{unused:?}");
+            let under_way = here.visit.clone();
+            assert!(!here.is_left(now), "something is under way");
+            drop(under_way);
+        };
+        let second = std::time::Duration::from_secs(1);
+        check(&|_| {}, limits::SESSION_HELD - second, false);
+        check(&|_| {}, limits::SESSION_HELD, true);
+        check(&|memory| memory.set_level(LogLevel::Error), limits::SESSION_HELD, false);
+        check(&|memory| drop(memory.follow("a:b", true)), limits::SESSION_HELD, false);
+        check(&|memory| memory.set_level(LogLevel::Error), limits::SESSION_IDLE, true);
     }
 }

@@ -1,9 +1,10 @@
 //! What travels beside a permit: the wish to stop, the time that is left, and news on the way.
 
+mod course;
 mod time;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use model::fault::WireError;
@@ -12,6 +13,7 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+pub use self::course::Course;
 pub use self::time::{Paused, Time};
 
 /// News of a call under way.
@@ -81,8 +83,8 @@ pub struct Errand {
     pub report: bool,
     /// Stands still while the client is asked.
     pub time: Arc<Time>,
-    /// The status of the last response over HTTP; 0 before there is one.
-    pub status: Arc<AtomicU16>,
+    /// What is noted on the way.
+    pub course: Arc<Course>,
     /// `_meta` of the client's request, without what the wire itself puts there.
     pub meta: Map<String, Value>,
 }
@@ -100,19 +102,19 @@ impl Errand {
             client: Arc::default(),
             report: false,
             time: Arc::default(),
-            status: Arc::default(),
+            course: Arc::default(),
             meta: Map::new(),
         }
     }
 
     /// Notes how the upstream's HTTP server answered.
     pub(crate) fn note_status(&self, status: u16) {
-        self.status.store(status, Ordering::Relaxed);
+        self.course.status.store(status, Ordering::Relaxed);
     }
 
     /// How the upstream's HTTP server answered last, if it has one and did.
     pub fn http_status(&self) -> Option<u16> {
-        Some(self.status.load(Ordering::Relaxed)).filter(|status| *status > 0)
+        Some(self.course.status.load(Ordering::Relaxed)).filter(|status| *status > 0)
     }
 
     /// Tells the listener, if there is one. A slow listener misses news; the call never waits.

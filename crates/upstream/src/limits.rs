@@ -20,6 +20,10 @@ pub const OWNERS_MAX: usize = 256;
 pub const QUESTIONS_OPEN_MAX: usize = 64;
 /// Calls waiting for one child process at a time.
 pub const PENDING_CALLS_MAX: usize = 1_024;
+/// Reports and messages of the log that one call passes on within a second; more are dropped.
+pub const NEWS_PER_SECOND_MAX: u32 = 200;
+/// All that an upstream streams in the course of one call.
+pub const CALL_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Everything one upstream lists: how many items, and how much as JSON. The pages of a list are
 /// counted in `model`.
 pub const LISTED_ITEMS_MAX: usize = 20_000;

@@ -50,7 +50,7 @@ pub(super) async fn dispatch(
         client: Arc::clone(&request.client),
         report: watch.progress,
         time: Arc::default(),
-        status: Arc::default(),
+        course: Arc::default(),
         meta: meta(request, &admitted.permit, traceparent.as_deref(), entry),
         traceparent,
     };

@@ -1,6 +1,6 @@
 //! What travels beside the arguments of a request, in `_meta`.
 
-use model::limits::{CITED_CHARS_MAX, CITED_MAX};
+use model::limits::{CITED_CHARS_MAX, CITED_MAX, ID_BYTES_MAX};
 use model::{ApprovalMode, Client, LogLevel};
 use serde_json::{Map, Value};
 
@@ -64,7 +64,7 @@ pub(super) fn take(params: &mut Fields) -> Result<Meta, Refused> {
         meta.revision = Some(modern(&version).map_err(stateless)?);
         meta.client = client(&mut rest).map_err(stateless)?;
     }
-    meta.progress_token = rest.shift_remove("progressToken").filter(|token| !token.is_null());
+    meta.progress_token = progress_token(rest.shift_remove("progressToken"))?;
     meta.run_id = rest.shift_remove(RUN).as_ref().and_then(|value| text(Some(value)));
     meta.idempotency_key =
         rest.shift_remove(IDEMPOTENCY).as_ref().and_then(|value| text(Some(value)));
@@ -83,6 +83,18 @@ pub(super) fn take(params: &mut Fields) -> Result<Meta, Refused> {
         rest.shift_remove(EVIDENCE).as_ref().map(evidence).transpose()?.unwrap_or_default();
     meta.rest = rest;
     Ok(meta)
+}
+
+/// It comes back with each report, and so it is no more than a name.
+fn progress_token(token: Option<Value>) -> Result<Option<Value>, RpcError> {
+    match token {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) => Ok(Some(number.into())),
+        Some(Value::String(text)) if text.len() <= ID_BYTES_MAX => Ok(Some(text.into())),
+        Some(_) => Err(invalid(&format!(
+            "`progressToken` must be a number, or a string of at most {ID_BYTES_MAX} bytes"
+        ))),
+    }
 }
 
 /// What is cited must be readable: a fact that was left out would look like one that is missing.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use model::limits::ID_BYTES_MAX;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -92,6 +93,10 @@ impl Envelope {
 
 fn read_id(id: Value) -> Result<Id, Refusal> {
     match id {
+        Value::String(text) if text.len() > ID_BYTES_MAX => {
+            let message = format!("`id` may have at most {ID_BYTES_MAX} bytes");
+            Err(Refusal::new(None, INVALID_REQUEST, message))
+        }
         Value::String(text) => Ok(Id::Text(text)),
         other => other.as_i64().map(Id::Number).ok_or_else(|| {
             Refusal::new(None, INVALID_REQUEST, "`id` must be a string or a whole number")

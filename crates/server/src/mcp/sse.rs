@@ -204,7 +204,10 @@ fn say(frames: &Frames, bytes: Vec<u8>) -> Result<(), Response> {
 impl Mailboxes {
     fn add(&self, id: &SessionId, mailbox: Mailbox) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = open.len() < limits::SESSIONS_MAX;
+        let theirs =
+            |known: &&Mailbox| known.visit.caller.principal == mailbox.visit.caller.principal;
+        let room = open.len() < limits::SESSIONS_MAX
+            && open.values().filter(theirs).count() < limits::SESSIONS_PER_PRINCIPAL_MAX;
         if room {
             open.insert(id.clone(), mailbox);
         }
@@ -296,4 +299,27 @@ impl Open {
 
 fn session_id(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix("session_id="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Principal;
+
+    /// D3: whoever opens streams without end keeps nobody else from opening one.
+    #[test]
+    fn one_caller_has_only_so_many_streams() {
+        let mailboxes = Mailboxes::default();
+        let open = |name: &str| {
+            let caller = model::Caller::new(Principal::user(name));
+            let (frames, _) = queue(1);
+            let visit = Visit::new(caller, Revision::V2024_11_05);
+            mailboxes.add(&SessionId::random(), Mailbox { visit, frames })
+        };
+        for _ in 0..limits::SESSIONS_PER_PRINCIPAL_MAX {
+            assert!(open("ann"));
+        }
+        assert!(!open("ann"));
+        assert!(open("bob"));
+    }
 }

@@ -136,6 +136,12 @@ async fn streamable_http_keeps_its_rules() {
     }
     let version = "mcp-protocol-version: 2025-11-25\r\n";
     check("its own end", "DELETE /mcp", format!("{ANN}{session}{version}"), 204).await;
+    let news = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    for (version, wanted) in [("2025-11-25", 404), ("2026-07-28", 202)] {
+        let lines = format!("{ANN}mcp-session-id: nobody's\r\nmcp-protocol-version: {version}\r\n");
+        let said = gate.send("POST /mcp", &lines, news).await;
+        assert_eq!(status(&said), wanted, "a notification of {version}: {said}");
+    }
     check("an ended session", "POST /mcp", format!("{ANN}{session}"), 404).await;
 }
 

@@ -59,8 +59,9 @@ impl Desk<'_> {
     }
 
     async fn streamed(&self, mut stream: Response<Incoming>, id: i64) -> Result<Reply, Fault> {
+        let mut left = limits::CALL_BYTES_MAX;
         loop {
-            let (outcome, events) = self.stream(stream.into_body(), id).await;
+            let (outcome, events) = self.stream(stream.into_body(), id, &mut left).await;
             let outcome = match outcome {
                 Ok(Some(outcome)) => return outcome,
                 Ok(None) => Err(no_answer()),
@@ -73,11 +74,17 @@ impl Desk<'_> {
         }
     }
 
-    /// Our answer on one stream; none if it ends without.
-    async fn stream(&self, mut body: Incoming, id: i64) -> (Result<Option<Picked>, Fault>, Events) {
+    /// Our answer on one stream, of which so many bytes are read; none if it ends without.
+    async fn stream(
+        &self,
+        mut body: Incoming,
+        id: i64,
+        left: &mut usize,
+    ) -> (Result<Option<Picked>, Fault>, Events) {
         let mut events = Events::new(limits::MESSAGE_BYTES_MAX);
         let read = async {
             while let Some(chunk) = http_client::next_chunk(&mut body).await? {
+                *left = left.checked_sub(chunk.len()).ok_or_else(says_too_much)?;
                 let complete = events.push(&chunk).map_err(|error| {
                     Fault::new(Code::UpstreamError, "the upstream's stream is unusable")
                         .logging(error)
@@ -178,6 +185,12 @@ impl Desk<'_> {
             }
         });
     }
+}
+
+fn says_too_much() -> Fault {
+    let most = limits::CALL_BYTES_MAX >> 20;
+    let message = format!("the upstream streamed more than {most} MiB in the course of one call");
+    Fault::new(Code::UpstreamError, message)
 }
 
 /// Newer servers say why in the body; what others say is for the log.

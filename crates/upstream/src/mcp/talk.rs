@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::connector::{Bell, Ring};
-use crate::errand::{Errand, Listener, News, Paused, Progress, Question};
+use crate::errand::{Errand, News, Paused, Progress, Question};
 use crate::limits;
 
 /// Room for the questions of one server. A server that asks without end costs no more than that.
@@ -49,12 +49,11 @@ pub(crate) fn hear(
     bell: Option<&Bell>,
     questions: &Questions,
 ) -> Heard {
-    let listener = errand.and_then(|errand| errand.news.as_ref());
     match message {
         FromServer::Progress { progress, total, message, rest, .. } => {
-            tell(listener, News::Progress(Progress { progress, total, message, rest }));
+            tell(errand, News::Progress(Progress { progress, total, message, rest }));
         }
-        FromServer::Log { level, params } => tell(listener, News::Log { level, params }),
+        FromServer::Log { level, params } => tell(errand, News::Log { level, params }),
         FromServer::Question { id, method, params } => {
             // Before anybody is asked: nobody is to answer what is not sent back.
             let Ok(place) = Arc::clone(&questions.0).try_acquire_owned() else {
@@ -117,9 +116,12 @@ fn question(
     }
 }
 
-fn tell(listener: Option<&Listener>, news: News) {
-    if listener.is_some_and(|listener| !listener.tell(news)) {
-        tracing::trace!("news dropped: the listener is slow or gone");
+fn tell(errand: Option<&Errand>, news: News) {
+    let Some((errand, listener)) = errand.and_then(|it| Some((it, it.news.as_ref()?))) else {
+        return;
+    };
+    if !(errand.course.takes_news() && listener.tell(news)) {
+        tracing::trace!("news dropped: too many, or the listener is slow or gone");
     }
 }
 

@@ -97,6 +97,10 @@ async fn visit(
     // A revision nobody knows is refused within a session, too.
     let revision = named_revision(headers)
         .map_err(|error| Refusal::new(None, jsonrpc::INVALID_REQUEST, error.to_string()))?;
+    // The revision without sessions ignores the header, in what needs no answer, too.
+    if let Some(modern) = revision.filter(|revision| revision.is_modern()) {
+        return Ok(Some(Visit::new(caller, modern)));
+    }
     if let Some(id) = headers.get(SESSION) {
         let id = id.to_str().unwrap_or_default();
         return Ok(shared.sessions.find(id, caller).await);
