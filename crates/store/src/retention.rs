@@ -108,10 +108,15 @@ impl Write for Purge {
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
         checkpoints::insert(connection, &self.0).await?;
-        sqlx::query("DELETE FROM entries WHERE seq <= $1")
-            .bind(self.0.seq)
-            .execute(connection)
-            .await?;
-        Ok(())
+        loop {
+            let some = sqlx::query(
+                "DELETE FROM entries WHERE seq <= $1 \
+                 AND seq < (SELECT MIN(seq) FROM entries) + $2",
+            );
+            let some = some.bind(self.0.seq).bind(limits::PURGE_PAGE);
+            if some.execute(&mut *connection).await?.rows_affected() == 0 {
+                return Ok(());
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::chain::{self, Link};
-use crate::database::{self, Connection, Database};
+use crate::database::{Connection, Database};
 use crate::entry::Draft;
 use crate::forms::Noted;
 use crate::limits;
@@ -297,7 +297,9 @@ impl Desk {
         match tried {
             Ok(()) => batch.drain(..).for_each(Item::acknowledge),
             Err(Failure::Unreachable(cause)) => batch.drain(..).for_each(|item| item.fail(&cause)),
-            Err(Failure::Stale | Failure::Broken(_)) => self.one_by_one(batch).await,
+            Err(Failure::Stale | Failure::Silent(_) | Failure::Broken(_)) => {
+                self.one_by_one(batch).await;
+            }
         }
     }
 
@@ -311,7 +313,7 @@ impl Desk {
             };
             match tried {
                 Ok(()) => item.acknowledge(),
-                Err(Failure::Unreachable(cause)) => {
+                Err(Failure::Unreachable(cause) | Failure::Silent(cause)) => {
                     item.fail(&cause);
                     unreachable = Some(cause);
                 }

@@ -44,7 +44,7 @@ pub(super) async fn dispatch(
     let errand = Errand {
         cancel: watch.cancel.clone(),
         timeout: admitted.timeout,
-        idempotency_key: entry.record.call.idempotency_key.clone(),
+        idempotency_key: entry.key.clone(),
         news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news, asked.as_ref())),
         owner: request.caller.principal.account(),
         client: Arc::clone(&request.client),
@@ -202,7 +202,7 @@ fn meta(
     traceparent: Option<&str>,
     entry: &Entry,
 ) -> Map<String, Value> {
-    let key = entry.record.call.idempotency_key.as_deref();
+    let key = entry.key.as_deref();
     let ours = [("traceparent", traceparent), (META_KEY, key)];
     let ours = ours
         .into_iter()

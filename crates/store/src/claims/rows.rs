@@ -49,12 +49,14 @@ pub(super) async fn find(
     connection: &mut Connection,
     claim: &Claim,
 ) -> Result<Option<Row>, sqlx::Error> {
+    let [plain, digest] = claim.spellings();
     sqlx::query_as(
         "SELECT expires_at, args_hash, state, answer, record_id FROM claims \
-         WHERE scope = $1 AND key = $2",
+         WHERE scope = $1 AND key IN ($2, $3)",
     )
     .bind(&claim.scope)
-    .bind(&claim.key)
+    .bind(plain.into_owned())
+    .bind(digest.into_owned())
     .fetch_optional(connection)
     .await
 }
@@ -71,7 +73,7 @@ pub(super) async fn insert(
          expires_at) VALUES ($1, $2, $3, $4, 'claimed', $5, $6, $7)",
     )
     .bind(&claim.scope)
-    .bind(&claim.key)
+    .bind(claim.kept().into_owned())
     .bind(&claim.args_hash)
     .bind(record_id.as_str())
     .bind(owner)
@@ -82,14 +84,12 @@ pub(super) async fn insert(
     Ok(())
 }
 
-pub(super) async fn remove(
-    connection: &mut Connection,
-    scope: &str,
-    key: &str,
-) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM claims WHERE scope = $1 AND key = $2")
-        .bind(scope)
-        .bind(key)
+pub(super) async fn remove(connection: &mut Connection, claim: &Claim) -> Result<(), sqlx::Error> {
+    let [plain, digest] = claim.spellings();
+    sqlx::query("DELETE FROM claims WHERE scope = $1 AND key IN ($2, $3)")
+        .bind(&claim.scope)
+        .bind(plain.into_owned())
+        .bind(digest.into_owned())
         .execute(connection)
         .await?;
     Ok(())

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use super::filing::{Filing, weigh};
 use super::item::{Fate, Item};
-use super::{Connection, Desk, Draft, Link, database};
+use super::{Connection, Desk, Draft, Link};
+use crate::database::{self, Transaction};
 use crate::forms::{self, Form};
 use crate::{chain, failpoint, limits};
 
@@ -18,6 +19,8 @@ pub(super) enum Failure {
     Stale,
     /// No connection can be had.
     Unreachable(String),
+    /// The server stopped answering; what it was sent may have happened.
+    Silent(String),
     Broken(String),
 }
 
@@ -41,8 +44,12 @@ impl Desk {
                 self.give_up().await;
                 let stale = chain::is_stale(&error);
                 // SQLite may have dropped the transaction behind our back: begin anew.
-                database::close(connection).await;
-                Err(if stale { Failure::Stale } else { Failure::Broken(error.to_string()) })
+                connection.close().await;
+                Err(match error {
+                    _ if stale => Failure::Stale,
+                    error if database::is_silent(&error) => Failure::Silent(error.to_string()),
+                    error => Failure::Broken(error.to_string()),
+                })
             }
         }
     }
@@ -207,7 +214,7 @@ impl Desk {
         if item.refuses_first() {
             return item.run(transaction, now).await;
         }
-        let mut savepoint = sqlx::Connection::begin(transaction).await?;
+        let mut savepoint = Transaction::part(transaction).await?;
         let fate = item.run(&mut savepoint, now).await?;
         match fate {
             Fate::Keep => savepoint.commit().await?,

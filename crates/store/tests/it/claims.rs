@@ -15,6 +15,7 @@ fn claim(args_hash: &str) -> Claim {
     Claim {
         scope: "acme user:alice payments/refund".to_owned(),
         key: "ik_1".to_owned(),
+        secret: false,
         args_hash: args_hash.to_owned(),
         expires_at: START.after(WINDOW),
     }

@@ -290,6 +290,7 @@ async fn what_could_not_be_closed_is_closed_later() {
     let claim = Claim {
         scope: "s".to_owned(),
         key: "k".to_owned(),
+        secret: false,
         args_hash: "a".to_owned(),
         expires_at: START.after(Duration::from_hours(1)),
     };
