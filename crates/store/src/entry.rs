@@ -135,10 +135,10 @@ fn columns(phase: Phase, at: Timestamp, record: &Record) -> Columns<Text> {
     Columns {
         record_id: record.record_id.text().into(),
         call_id: call.call_id.text().into(),
-        phase: phase.as_str().into(),
+        phase: Text::Word(phase.as_str()),
         at: at.as_millis(),
         tool: tool(record).into(),
-        status: record.status.as_str().into(),
+        status: Text::Word(record.status.as_str()),
         principal: principal(record).into(),
         run_id: call.run_id.text().into(),
     }

@@ -63,17 +63,28 @@ impl Journal {
         self.at + bytes as u64 <= limits::JOURNAL_FILE_BYTES
     }
 
-    /// Durable when it returns. After an error nobody knows: the journal must be taken anew.
-    pub(crate) async fn write(&mut self, frame: Vec<u8>) -> io::Result<()> {
+    /// Durable when `then` is done, on the thread that waited for the disk: whoever waits for this is
+    /// told without another change of threads. After an error nobody knows: the journal must be taken
+    /// anew. What is left of those it is for comes back.
+    pub(crate) async fn write<T: Default + Send + 'static, D: Send + 'static>(
+        &mut self,
+        frame: Vec<u8>,
+        mut whose: T,
+        then: impl FnOnce(&mut T) -> io::Result<D> + Send + 'static,
+    ) -> (T, io::Result<D>) {
         let (file, at) = (Arc::clone(self.file()), self.at);
         self.at += frame.len() as u64;
-        let written = tokio::task::spawn_blocking(move || {
+        let durable = move || {
             write_at(&file, &frame, at)?;
             failpoint::file("journal.written")?;
             testing::pause();
             file.sync_data()
+        };
+        let written = tokio::task::spawn_blocking(move || {
+            let done = durable().and_then(|()| then(&mut whose));
+            (whose, done)
         });
-        written.await.map_err(io::Error::other)?
+        written.await.unwrap_or_else(|broken| (T::default(), Err(io::Error::other(broken))))
     }
 
     /// Goes on at the beginning of the other file, whose entries must be in the database by now.

@@ -132,8 +132,8 @@ impl Write for OpeningWrite {
         Some(&self.draft)
     }
 
-    fn only_appends(&self) -> bool {
-        self.claim.is_none() && self.redeem.is_none()
+    fn appended(&self) -> Option<Opened> {
+        (self.claim.is_none() && self.redeem.is_none()).then_some(Opened::Fresh)
     }
 
     async fn write(
@@ -176,8 +176,8 @@ impl Write for ClosingWrite {
         Some(&self.draft)
     }
 
-    fn only_appends(&self) -> bool {
-        self.claim.is_none()
+    fn appended(&self) -> Option<()> {
+        self.claim.is_none().then_some(())
     }
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {

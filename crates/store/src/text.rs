@@ -11,18 +11,33 @@ use sqlx::error::BoxDynError;
 use sqlx::sqlite::SqliteTypeInfo;
 use sqlx::{Any, Database, Encode, Sqlite, Type};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text(Arc<str>);
+#[derive(Clone, Debug)]
+pub(crate) enum Text {
+    Shared(Arc<str>),
+    /// A word of ours.
+    Word(&'static str),
+}
 
 impl Text {
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        match self {
+            Self::Shared(text) => text,
+            Self::Word(word) => word,
+        }
     }
 }
 
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Text {}
+
 impl<T: Into<Arc<str>>> From<T> for Text {
     fn from(text: T) -> Self {
-        Self(text.into())
+        Self::Shared(text.into())
     }
 }
 
@@ -37,7 +52,7 @@ impl Encode<'_, Any> for Text {
         &self,
         buffer: &mut <Any as Database>::ArgumentBuffer,
     ) -> Result<IsNull, BoxDynError> {
-        <&str as Encode<'_, Any>>::encode(&self.0, buffer)
+        <&str as Encode<'_, Any>>::encode(self.as_str(), buffer)
     }
 }
 
@@ -52,6 +67,11 @@ impl Encode<'_, Sqlite> for Text {
         &self,
         buffer: &mut <Sqlite as Database>::ArgumentBuffer,
     ) -> Result<IsNull, BoxDynError> {
-        <Arc<str> as Encode<'_, Sqlite>>::encode(Arc::clone(&self.0), buffer)
+        match self {
+            Self::Shared(text) => {
+                <Arc<str> as Encode<'_, Sqlite>>::encode(Arc::clone(text), buffer)
+            }
+            Self::Word(word) => <&str as Encode<'_, Sqlite>>::encode(word, buffer),
+        }
     }
 }

@@ -9,6 +9,7 @@
 mod batch;
 mod filing;
 mod fold;
+mod inbox;
 mod item;
 mod recover;
 
@@ -17,9 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Clock, Fault, Timestamp};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
 use crate::chain::{self, Link};
 use crate::database::{Connection, Database};
@@ -30,6 +30,7 @@ use crate::limits;
 use batch::Failure;
 use filing::Filing;
 use fold::Fold;
+use inbox::Inbox;
 use item::{Item, Waiting};
 
 pub(crate) use item::Unwritten;
@@ -53,9 +54,9 @@ pub(crate) trait Write: Send + Sync + 'static {
         None
     }
 
-    /// Whether the entry is all there is to write.
-    fn only_appends(&self) -> bool {
-        false
+    /// What comes of it, where the entry is all there is to write.
+    fn appended(&self) -> Option<Self::Done> {
+        None
     }
 
     /// May run more than once; only the last run counts.
@@ -87,10 +88,16 @@ impl From<sqlx::Error> for WriteError {
 
 #[derive(Debug)]
 pub(crate) struct Writer {
-    queue: Mutex<Option<mpsc::Sender<Box<dyn Item>>>>,
+    inbox: Arc<Inbox>,
     task: Mutex<Option<JoinHandle<()>>>,
     commits: Arc<AtomicU64>,
     unfiled: Arc<AtomicBool>,
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.inbox.close();
+    }
 }
 
 impl Writer {
@@ -100,7 +107,7 @@ impl Writer {
         database: Database,
         clock: Clock,
     ) -> Self {
-        let (queue, items) = mpsc::channel(limits::QUEUE_MAX);
+        let inbox = Arc::<Inbox>::default();
         let (commits, unfiled) = (Arc::default(), Arc::default());
         let desk = Desk {
             dir: dir.to_owned(),
@@ -111,11 +118,13 @@ impl Writer {
             noted: Noted::default(),
             clock,
             logged: 0,
+            inbox: Arc::clone(&inbox),
+            expected: 0,
             commits: Arc::clone(&commits),
             unfiled: Arc::clone(&unfiled),
         };
-        let task = tokio::spawn(desk.work(items));
-        Self { queue: Mutex::new(Some(queue)), task: Mutex::new(Some(task)), commits, unfiled }
+        let task = tokio::spawn(desk.work());
+        Self { inbox, task: Mutex::new(Some(task)), commits, unfiled }
     }
 
     /// Whether there are acknowledged entries that the database has not heard of.
@@ -130,16 +139,14 @@ impl Writer {
 
     pub(crate) async fn write<W: Write>(&self, work: W) -> Result<W::Done, Unwritten<W>> {
         let closed = || Unwritten::new("the store is closed");
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (reply, answer) = oneshot::channel();
         let item: Box<dyn Item> = Box::new(Waiting::new(work, reply));
-        let queued = queue.ok_or_else(closed)?.send(item).await;
-        queued.map_err(|_gone| closed())?;
+        self.inbox.put(item).await.map_err(|_closed| closed())?;
         answer.await.unwrap_or_else(|_gone| Err(closed()))
     }
 
     pub(crate) fn refuse_further(&self) {
-        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.inbox.close();
     }
 
     /// Waits for the end of the task; call [`Writer::refuse_further`] first.
@@ -150,56 +157,6 @@ impl Writer {
         {
             tracing::error!(%error, "the writer of the store broke off");
         }
-    }
-}
-
-/// Whoever was answered with the last batch often comes back soon, and the first of them must not
-/// take a commit for itself: as many as are `expected` are waited for a moment, and as long as they
-/// keep coming a few moments. A lone caller never waits.
-async fn gather(
-    batch: &mut Vec<Box<dyn Item>>,
-    items: &mut mpsc::Receiver<Box<dyn Item>>,
-    expected: usize,
-) {
-    let wanted = expected.min(limits::GATHER_MAX);
-    if batch.len() >= wanted {
-        return;
-    }
-    let patience = tokio::time::sleep(limits::GATHER_WAIT);
-    let mut patience = std::pin::pin!(patience);
-    let (mut before, mut waits) = (batch.len(), 1);
-    while batch.len() < wanted {
-        let room = wanted - batch.len();
-        // Neither arm loses anything: what was received is in the batch.
-        tokio::select! {
-            biased;
-            received = items.recv_many(batch, room) => {
-                if received == 0 {
-                    return;
-                }
-            }
-            () = &mut patience => {
-                if batch.len() == before || waits == limits::GATHER_WAITS_MAX {
-                    return;
-                }
-                (before, waits) = (batch.len(), waits + 1);
-                patience.as_mut().reset(Instant::now() + limits::GATHER_WAIT);
-            }
-        }
-    }
-}
-
-/// Waits for items, but no longer than the journal may. False when nobody is left who could send.
-async fn receive(
-    batch: &mut Vec<Box<dyn Item>>,
-    items: &mut mpsc::Receiver<Box<dyn Item>>,
-    due: Option<Instant>,
-) -> bool {
-    let received = items.recv_many(batch, limits::BATCH_MAX);
-    match due {
-        None => received.await > 0,
-        // What was received is in the batch; nothing is lost when the time is up.
-        Some(due) => tokio::time::timeout_at(due, received).await.map_or(true, |count| count > 0),
     }
 }
 
@@ -219,23 +176,23 @@ struct Desk {
     /// About what SQLite's log has grown by.
     logged: u64,
     commits: Arc<AtomicU64>,
+    inbox: Arc<Inbox>,
+    /// How many will come soon, as far as one can tell.
+    expected: usize,
     unfiled: Arc<AtomicBool>,
 }
 
 impl Desk {
     /// Ends when nobody is left who could send.
-    async fn work(mut self, mut items: mpsc::Receiver<Box<dyn Item>>) {
+    async fn work(mut self) {
         let mut batch = Vec::with_capacity(limits::BATCH_MAX);
-        let mut expected = 0;
         let mut fold = Fold::default();
-        while receive(&mut batch, &mut items, self.filing.as_ref().and_then(Filing::due)).await {
+        let inbox = Arc::clone(&self.inbox);
+        while inbox.gather(self.expected, self.filing.as_ref().and_then(Filing::due)).await {
+            inbox.take(&mut batch);
             if !batch.is_empty() {
-                gather(&mut batch, &mut items, expected).await;
-                expected = batch.len();
+                self.expected = batch.len();
                 let tried = self.commit_fresh(&mut batch).await;
-                // Those who came meanwhile will come back, too; those who are not answered yet cannot
-                // be among them.
-                expected += items.len();
                 self.answer(tried, &mut batch).await;
             }
             self.file().await;
@@ -286,7 +243,7 @@ impl Desk {
     }
 
     /// Once more where another process came first.
-    async fn commit_fresh(&mut self, batch: &mut [Box<dyn Item>]) -> Result<(), Failure> {
+    async fn commit_fresh(&mut self, batch: &mut Vec<Box<dyn Item>>) -> Result<(), Failure> {
         match self.commit(batch).await {
             Err(Failure::Stale) => self.commit(batch).await,
             tried => tried,
@@ -306,11 +263,14 @@ impl Desk {
     /// After a failure: what is not there is tried again. While nothing answers, nothing is tried.
     async fn one_by_one(&mut self, batch: &mut Vec<Box<dyn Item>>) {
         let mut unreachable = None;
-        for mut item in batch.drain(..) {
+        let mut alone = Vec::with_capacity(1);
+        for item in batch.drain(..) {
+            alone.push(item);
             let tried = match &unreachable {
                 Some(cause) => Err(Failure::Unreachable(String::clone(cause))),
-                None => self.once_more(&mut item).await,
+                None => self.once_more(&mut alone).await,
             };
+            let Some(item) = alone.pop() else { continue };
             match tried {
                 Ok(()) => item.acknowledge(),
                 Err(Failure::Unreachable(cause) | Failure::Silent(cause)) => {
@@ -324,14 +284,15 @@ impl Desk {
     }
 
     /// A commit whose answer was lost may have happened: then the entry is there.
-    async fn once_more(&mut self, item: &mut Box<dyn Item>) -> Result<(), Failure> {
-        if let Some(draft) = item.draft()
+    async fn once_more(&mut self, alone: &mut Vec<Box<dyn Item>>) -> Result<(), Failure> {
+        if let Some(item) = alone.first()
+            && let Some(draft) = item.draft()
             && item.has_run()
             && self.has(draft).await?
         {
             return Ok(());
         }
-        self.commit(std::slice::from_mut(item)).await
+        self.commit(alone).await
     }
 }
 

@@ -25,8 +25,9 @@ pub(super) enum Failure {
 }
 
 impl Desk {
-    /// All items together; those that were refused leave nothing.
-    pub(super) async fn commit(&mut self, items: &mut [Box<dyn Item>]) -> Result<(), Failure> {
+    /// All items together; those that were refused leave nothing. Those that are left in it are still
+    /// to be answered.
+    pub(super) async fn commit(&mut self, items: &mut Vec<Box<dyn Item>>) -> Result<(), Failure> {
         let mut connection = self.take_connection().await?;
         if items.iter().any(|item| item.draft().is_some()) {
             self.take_journal(&mut connection).await?;
@@ -35,7 +36,6 @@ impl Desk {
         }
         match self.write(&mut connection, items).await {
             Ok(head) => {
-                self.commits.fetch_add(1, Ordering::Relaxed);
                 self.head = head;
                 self.connection = Some(connection);
                 Ok(())
@@ -114,7 +114,7 @@ impl Desk {
     async fn write(
         &mut self,
         connection: &mut Connection,
-        items: &mut [Box<dyn Item>],
+        items: &mut Vec<Box<dyn Item>>,
     ) -> Result<Option<Link>, sqlx::Error> {
         failpoint::write("batch.begun")?;
         let now = self.clock.now();
@@ -123,37 +123,46 @@ impl Desk {
         let head = self.head.clone().filter(|_| self.database.is_embedded());
         if let Some(head) = &head
             && forms.is_empty()
-            && let Some(written) = self.write_down(connection, items, head).await?
+            && let Some(written) = self.write_down(items, head).await?
         {
             return Ok(Some(written));
         }
         let head = self.transact(connection, items, head, &forms).await?;
         self.noted.note(&forms, now);
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.expected = items.len() + self.inbox.len();
         Ok(head)
     }
 
-    /// Puts entries that need no more than to be there into the journal, if it can have them.
+    /// Puts entries that need no more than to be there into the journal, if it can have them, and
+    /// answers those who wait for them.
     async fn write_down(
         &mut self,
-        connection: &mut Connection,
-        items: &mut [Box<dyn Item>],
+        items: &mut Vec<Box<dyn Item>>,
         head: &Link,
     ) -> Result<Option<Link>, sqlx::Error> {
         let Some(filing) = &mut self.filing else { return Ok(None) };
-        if !items.iter().all(|item| item.only_appends()) {
+        if !items.iter_mut().all(|item| item.append()) {
             return Ok(None);
         }
         let mut head = head.clone();
         let drafts = items.iter().filter_map(|item| item.draft());
         let entries = chain::place(&mut head, drafts.map(Draft::parts));
         let Some(frame) = filing.frame(&entries) else { return Ok(None) };
-        let now = self.clock.now();
-        for item in items {
-            item.run(connection, now).await?;
-        }
         failpoint::write("batch.written")?;
-        filing.write(frame, entries).await?;
-        failpoint::write("batch.committed")?;
+        let (inbox, commits) = (Arc::clone(&self.inbox), Arc::clone(&self.commits));
+        let written = filing.write(frame, entries, std::mem::take(items), move |items| {
+            commits.fetch_add(1, Ordering::Relaxed);
+            failpoint::file("batch.committed")?;
+            // Those who came meanwhile will come back, too; those who are not answered yet cannot be
+            // among them.
+            let expected = items.len() + inbox.len();
+            items.drain(..).for_each(Item::acknowledge);
+            Ok(expected)
+        });
+        let (left, expected) = written.await;
+        *items = left;
+        self.expected = expected?;
         Ok(Some(head))
     }
 

@@ -23,7 +23,8 @@ pub(super) trait Item: Send {
 
     fn draft(&self) -> Option<&Draft>;
 
-    fn only_appends(&self) -> bool;
+    /// Takes the place of a run where the entry is all there is to write; whether it is.
+    fn append(&mut self) -> bool;
 
     fn refuses_first(&self) -> bool;
 
@@ -89,8 +90,9 @@ impl<W: Write> Item for Waiting<W> {
         self.work.draft()
     }
 
-    fn only_appends(&self) -> bool {
-        self.work.only_appends()
+    fn append(&mut self) -> bool {
+        self.result = self.work.appended().map(Ok);
+        self.result.is_some()
     }
 
     fn refuses_first(&self) -> bool {

@@ -8,7 +8,7 @@ use super::*;
 use crate::{Config, Store, folder};
 
 /// Any statement as an item.
-struct Raw(&'static str);
+pub(super) struct Raw(pub(super) &'static str);
 
 impl Write for Raw {
     type Done = ();
@@ -64,20 +64,23 @@ async fn those_who_wait_share_a_commit() {
 /// What is in the batch if one item is there and another comes after each of these waits.
 async fn gathered(expected: usize, waits: &[Duration]) -> usize {
     let item = || -> Box<dyn Item> { Box::new(Waiting::new(Raw(""), oneshot::channel().0)) };
-    let (queue, mut items) = mpsc::channel(limits::QUEUE_MAX);
-    let mut batch = vec![item()];
+    let inbox = Inbox::default();
+    inbox.put(item()).await.unwrap();
     let coming = async {
         for wait in waits {
             // The clock stands still until nobody has anything else to do.
             drop(tokio::time::timeout(*wait, std::future::pending::<()>()).await);
-            queue.send(item()).await.unwrap();
+            inbox.put(item()).await.unwrap();
         }
         std::future::pending::<()>().await;
     };
     tokio::select! {
         biased;
         () = coming => 0,
-        () = gather(&mut batch, &mut items, expected) => batch.len(),
+        more = inbox.gather(expected, None) => {
+            assert!(more);
+            inbox.len()
+        }
     }
 }
 
