@@ -77,7 +77,7 @@ pub(crate) async fn append(
     entries: &[Placed],
 ) -> Result<(), sqlx::Error> {
     for rows in entries.chunks(limits::ROWS_MAX) {
-        if let Some(insert) = bound::<sqlx::Any>(places, rows) {
+        if let Some(insert) = bound::<sqlx::Any>(places, rows.iter().cloned()) {
             insert.execute(&mut *connection).await?;
         }
     }
@@ -87,13 +87,14 @@ pub(crate) async fn append(
 /// Puts the entries into SQLite, all or none.
 pub(crate) async fn file(
     connection: &mut SqliteConnection,
-    entries: &[Placed],
+    entries: Vec<Placed>,
 ) -> Result<(), sqlx::Error> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    for rows in entries.chunks(limits::ROWS_MAX) {
-        if let Some(insert) = bound::<sqlx::Sqlite>(Places::Bare, rows) {
-            insert.execute(&mut *transaction).await?;
-        }
+    let mut entries = entries.into_iter();
+    while let Some(insert) =
+        bound::<sqlx::Sqlite>(Places::Bare, entries.by_ref().take(limits::ROWS_MAX))
+    {
+        insert.execute(&mut *transaction).await?;
     }
     failpoint::write("filing.written")?;
     transaction.commit().await
@@ -102,7 +103,7 @@ pub(crate) async fn file(
 /// The statement for these rows, with their values.
 fn bound<DB: sqlx::Database>(
     places: Places,
-    rows: &[Placed],
+    rows: impl ExactSizeIterator<Item = Placed>,
 ) -> Option<Query<'static, DB, DB::Arguments>>
 where
     Text: Encode<'static, DB> + Type<DB>,
@@ -112,14 +113,13 @@ where
         Places::Bare => &BARE,
         Places::Numbered => &NUMBERED,
     };
-    let text = texts.get(rows.len()).filter(|_| !rows.is_empty())?;
+    let text = texts.get(rows.len()).filter(|_| rows.len() > 0)?;
     let mut insert = sqlx::query(AssertSqlSafe(Arc::clone(text)));
     for Placed { seq, columns, body, prev_hash, hash } in rows {
-        let Columns { record_id, call_id, phase, at, tool, status, principal, run_id } =
-            columns.clone();
-        insert = insert.bind(*seq).bind(record_id).bind(call_id).bind(phase).bind(at);
+        let Columns { record_id, call_id, phase, at, tool, status, principal, run_id } = columns;
+        insert = insert.bind(seq).bind(record_id).bind(call_id).bind(phase).bind(at);
         insert = insert.bind(tool).bind(status).bind(principal).bind(run_id);
-        insert = insert.bind(body.clone()).bind(prev_hash.clone()).bind(hash.clone());
+        insert = insert.bind(body).bind(prev_hash).bind(hash);
     }
     Some(insert)
 }

@@ -63,15 +63,20 @@ impl Type<Sqlite> for Text {
 }
 
 impl Encode<'_, Sqlite> for Text {
+    fn encode(
+        self,
+        buffer: &mut <Sqlite as Database>::ArgumentBuffer,
+    ) -> Result<IsNull, BoxDynError> {
+        match self {
+            Self::Shared(text) => <Arc<str> as Encode<'_, Sqlite>>::encode(text, buffer),
+            Self::Word(word) => <&str as Encode<'_, Sqlite>>::encode(word, buffer),
+        }
+    }
+
     fn encode_by_ref(
         &self,
         buffer: &mut <Sqlite as Database>::ArgumentBuffer,
     ) -> Result<IsNull, BoxDynError> {
-        match self {
-            Self::Shared(text) => {
-                <Arc<str> as Encode<'_, Sqlite>>::encode(Arc::clone(text), buffer)
-            }
-            Self::Word(word) => <&str as Encode<'_, Sqlite>>::encode(word, buffer),
-        }
+        <Self as Encode<'_, Sqlite>>::encode(self.clone(), buffer)
     }
 }

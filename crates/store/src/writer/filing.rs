@@ -202,7 +202,7 @@ async fn file(
         Some(connection) => connection,
         None => database.filer().await?,
     };
-    chain::file(&mut connection, &entries).await?;
+    chain::file(&mut connection, entries).await?;
     failpoint::write("filing.done")?;
     Ok(connection)
 }
