@@ -9,9 +9,10 @@ mod sqlite;
 use std::path::{Path, PathBuf};
 
 use model::{Code, Fault, Secret};
-use sqlx::any::AnyPoolOptions;
+use sqlx::any::{AnyArguments, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AnyPool, Connection as _, SqliteConnection};
+use sqlx::query::Query;
+use sqlx::{Any, AnyPool, Connection as _, SqliteConnection};
 
 use crate::chain::Places;
 use crate::store::OpenError;
@@ -94,7 +95,7 @@ impl Database {
     pub(crate) async fn begin<'a>(
         &self,
         connection: &'a mut Connection,
-    ) -> Result<sqlx::Transaction<'a, sqlx::Any>, sqlx::Error> {
+    ) -> Result<sqlx::Transaction<'a, Any>, sqlx::Error> {
         match self {
             Self::Sqlite { .. } => connection.begin_with("BEGIN IMMEDIATE").await,
             Self::Postgres { .. } => postgres::begin(connection).await,
@@ -152,6 +153,24 @@ impl Database {
             Self::Postgres { shown, .. } => postgres::explain(shown, error),
         }
     }
+}
+
+/// Deletes rows so that nobody finds them in SQLite's file any more; says how many. A server looks after
+/// its own files.
+pub(crate) async fn erase(
+    connection: &mut Connection,
+    delete: Query<'_, Any, AnyArguments>,
+) -> Result<u64, sqlx::Error> {
+    let embedded = connection.backend_name() == "SQLite";
+    if embedded {
+        sqlx::query("PRAGMA secure_delete = ON").execute(&mut *connection).await?;
+    }
+    let rows = delete.execute(&mut *connection).await?.rows_affected();
+    // After a failure nobody uses the connection again.
+    if embedded {
+        sqlx::query("PRAGMA secure_delete = FAST").execute(connection).await?;
+    }
+    Ok(rows)
 }
 
 /// A read that the database refused.

@@ -44,6 +44,8 @@ pub(crate) const FORM_FRESH: Duration = Duration::from_hours(1);
 pub(crate) const ROW_BYTES: u64 = 700;
 /// How long a gate counts as alive after its last word.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
+/// Rows that are removed at once, for their age.
+pub(crate) const PURGE_ROWS: i64 = 256;
 /// Entries of one page of an export.
 pub(crate) const EXPORT_PAGE: i64 = 500;
 /// How long to wait for another process that is writing.

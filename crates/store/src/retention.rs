@@ -1,14 +1,15 @@
 //! Letting old entries go. The rest of the chain stays verifiable, and nothing goes unexported.
 //!
-//! A signed purge says what the last entry to go was; the walk along the chain begins there.
+//! A signed purge says what the last entry to go was; the walk along the chain begins there. How they go
+//! stands beside this.
+
+mod purge;
 
 use model::{Fault, Timestamp};
 
-use crate::checkpoints::{self, Checkpoint, Word};
 use crate::database::{Connection, broken};
 use crate::limits;
 use crate::store::Store;
-use crate::writer::{Write, WriteError};
 
 /// What may go: the first entries, up to this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,15 +46,6 @@ impl Store {
         .map_err(broken)?;
         let count = |number: i64| u64::try_from(number).unwrap_or_default();
         Ok((count(entries), count(entries).saturating_mul(count(bytes) + limits::ROW_BYTES)))
-    }
-
-    /// Removes the entries for ever. Export them first.
-    pub async fn purge(&self, purgeable: Purgeable) -> Result<Checkpoint, Fault> {
-        let signed = self.sign(Word::Purge, purgeable.upto_seq, purgeable.hash)?;
-        // The word lies beside the database before anything goes.
-        self.note(&signed)?;
-        self.write(Purge(signed.clone())).await?;
-        Ok(signed)
     }
 
     async fn purgeable(&self, bound: &'static str, value: i64) -> Result<Option<Purgeable>, Fault> {
@@ -96,22 +88,4 @@ async fn first_open(
     .bind(since)
     .fetch_one(connection)
     .await
-}
-
-struct Purge(Checkpoint);
-
-impl Write for Purge {
-    type Done = ();
-    const UNWRITTEN: &'static str = "old entries could not be removed";
-    const FORGETS: bool = true;
-    const REFUSES_FIRST: bool = true;
-
-    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
-        checkpoints::insert(connection, &self.0).await?;
-        sqlx::query("DELETE FROM entries WHERE seq <= $1")
-            .bind(self.0.seq)
-            .execute(connection)
-            .await?;
-        Ok(())
-    }
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use model::{Clock, Fault, Secret, SessionId, Timestamp};
 use sqlx::pool::PoolConnection;
@@ -92,6 +92,8 @@ struct Inner {
     shared: bool,
     late: Late,
     forms: Forms,
+    /// The last purge that has left nothing in our journal.
+    purged: AtomicI64,
     /// This process makes calls, and does not only look.
     serving: AtomicBool,
 }
@@ -125,6 +127,7 @@ impl Store {
             shared,
             late,
             forms: Forms::default(),
+            purged: AtomicI64::default(),
             serving,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -161,6 +164,10 @@ impl Store {
 
     pub(crate) fn late(&self) -> &Late {
         &self.inner.late
+    }
+
+    pub(crate) fn purged(&self) -> &AtomicI64 {
+        &self.inner.purged
     }
 
     pub(crate) fn forms(&self) -> &Forms {

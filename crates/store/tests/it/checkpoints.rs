@@ -262,6 +262,52 @@ async fn definitions_leave_with_the_last_entry_that_may_point_to_them() {
     assert_eq!(store.ancestor("definition", "lasting").await, Ok(Some("{}".to_owned())));
 }
 
+/// However much goes, others write in between.
+#[tokio::test]
+async fn a_long_purge_holds_nobody_up() {
+    let home = Home::new();
+    let store = filled(&home, 600).await;
+    let beyond = store.beyond(20).await.unwrap().unwrap();
+    let before = store.commits();
+    let closing = closing(completed("beside"));
+    let (purged, closed, report) = tokio::join!(
+        store.purge(beyond),
+        async {
+            store.close_record(&closing).await.unwrap();
+            store.entries_size().await.unwrap().0
+        },
+        store.verify_chain(),
+    );
+    assert_eq!(purged.unwrap().seq, 580);
+    assert!(closed > 300, "most of it was still there: {closed}");
+    assert!(store.commits() - before >= 3, "a part at a time");
+    assert_eq!(report.unwrap().damage, None, "what goes meanwhile is not missed");
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.purged, report.damage), (21, 580, None));
+}
+
+/// Free pages of the file would keep it for whoever looks there.
+#[tokio::test]
+async fn what_was_purged_cannot_be_read_in_the_file() {
+    let home = Home::in_folder();
+    let store = home.open().await;
+    for number in 0..40 {
+        let mut secret = completed(&number.to_string());
+        secret.call.args = serde_json::json!({"note": format!("mark-of-{number} ").repeat(40)});
+        store.close_record(&closing(secret)).await.unwrap();
+    }
+    let beyond = store.beyond(5).await.unwrap().unwrap();
+    store.purge(beyond).await.unwrap();
+    store.close().await;
+    let file = std::fs::read(home.database()).unwrap();
+    let marks = |number: u32| {
+        let mark = format!("mark-of-{number} ");
+        file.windows(mark.len()).filter(|bytes| *bytes == mark.as_bytes()).count()
+    };
+    assert_eq!((0..35).map(marks).sum::<usize>(), 0);
+    assert!((35..40).all(|number| marks(number) >= 40), "what is kept is there");
+}
+
 /// Nothing leaves that no purge has signed away.
 #[tokio::test]
 async fn entries_after_a_purge_cannot_be_removed() {
