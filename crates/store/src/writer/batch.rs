@@ -27,7 +27,7 @@ impl Desk {
         let mut connection = self.take_connection().await?;
         if items.iter().any(|item| item.draft().is_some()) {
             self.take_journal(&mut connection).await?;
-        } else if self.unfiled.load(Ordering::SeqCst) {
+        } else if self.unfiled.load(Ordering::SeqCst) || items.iter().any(|item| item.forgets()) {
             self.try_journal(&mut connection).await;
         }
         match self.write(&mut connection, items).await {
