@@ -56,7 +56,7 @@ impl Journal {
 
     /// New files are there after a power failure, too.
     pub(crate) fn settle_names(dir: &Path) -> io::Result<()> {
-        if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+        folder::settle_names(dir)
     }
 
     pub(crate) fn has_room(&self, bytes: usize) -> bool {

@@ -26,6 +26,7 @@ impl Store {
             after = end;
         }
         self.forget_in_journal(upto).await?;
+        self.forget_outlived(&signed).await;
         Ok(signed)
     }
 

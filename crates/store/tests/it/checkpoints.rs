@@ -181,7 +181,7 @@ async fn what_a_purge_has_not_removed_yet_is_looked_at() {
     check("UPDATE entries SET prev_hash = hash WHERE seq = 4", Some((4, Damage::Changed)), 3).await;
     let earlier = "INSERT INTO entries SELECT 3, record_id, call_id, phase, at, tool, status, \
                    principal, run_id, body, prev_hash, hash FROM entries WHERE seq = 4";
-    check(earlier, Some((3, Damage::Moved)), 2).await;
+    check(earlier, Some((4, Damage::Moved)), 2).await;
 }
 
 /// The chain may be computed anew; what was signed about it is not.
@@ -260,6 +260,47 @@ async fn definitions_leave_with_the_last_entry_that_may_point_to_them() {
     assert_eq!(store.prune_lineage().await, Ok(1));
     assert_eq!(store.ancestor("definition", "old").await, Ok(None));
     assert_eq!(store.ancestor("definition", "lasting").await, Ok(Some("{}".to_owned())));
+}
+
+/// Nobody needs to be told what entries were that nobody has.
+#[tokio::test]
+async fn checkpoints_leave_with_the_entries_they_are_about() {
+    let home = Home::new();
+    let store = home.open().await;
+    for number in 0..8 {
+        store.close_record(&closing(completed(&number.to_string()))).await.unwrap();
+        store.checkpoint().await.unwrap();
+    }
+    let file = home.dir().join("checkpoints.jsonl");
+    let mut copy = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("half a li\n{copy}")).unwrap();
+    let told = async || {
+        let database = store.checkpoints().await.unwrap();
+        let beside = Witnesses::beside(&home.dir()).checkpoints;
+        assert!(database.iter().all(|checkpoint| beside.contains(checkpoint)), "{beside:?}");
+        assert_eq!(database.len(), beside.len());
+        database.iter().map(|checkpoint| checkpoint.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(told().await, [1, 2, 3, 4, 5, 6, 7, 8]);
+    for (keep, left) in [(5, &[3, 3, 4, 5, 6, 7, 8][..]), (2, &[6, 6, 7, 8][..])] {
+        store.purge(store.beyond(keep).await.unwrap().unwrap()).await.unwrap();
+        assert_eq!(told().await, left);
+        let report = store.verify_chain().await.unwrap();
+        assert_eq!((report.entries, report.checkpoints, report.damage), (keep, keep, None));
+    }
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("half a li\n"), "nobody knows");
+    // A copy that was taken before still bears out what is left.
+    copy.push_str(&std::fs::read_to_string(&file).unwrap());
+    let mut witnesses = Witnesses::beside(&home.dir());
+    witnesses.add(&copy);
+    let report = store.verify_against(&witnesses).await.unwrap();
+    assert_eq!((report.checkpoints, report.damage), (2, None));
+    let mut raw = home.raw().await;
+    for seq in [6, 8] {
+        let error = sqlx::query("DELETE FROM checkpoints WHERE seq = $1").bind(seq);
+        let error = error.execute(&mut raw).await.unwrap_err().to_string();
+        assert!(error.contains("checkpoints are append-only"), "{seq}: {error}");
+    }
 }
 
 /// However much goes, others write in between.
