@@ -11,10 +11,10 @@ use model::{Answer, Code, Fault, RecordId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::database::{Connection, broken};
-use crate::failpoint;
 use crate::records::Opened;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
+use crate::{failpoint, limits};
 
 pub use desk::ClaimLine;
 
@@ -88,9 +88,16 @@ impl Store {
         self.write(Dispatch { scope, key, record_id: record_id.clone() }).await
     }
 
-    /// Removes the answers whose window is over; says how many.
+    /// Removes the answers whose window is over, a part at a time; says how many.
     pub async fn forget_answers(&self) -> Result<u64, Fault> {
-        self.write(Forget).await
+        let mut forgotten = 0;
+        loop {
+            let part = self.write(Forget).await?;
+            forgotten += part;
+            if part < limits::PURGE_ROWS.unsigned_abs() {
+                return Ok(forgotten);
+            }
+        }
     }
 }
 

@@ -48,6 +48,17 @@ impl Store {
         Ok((count(entries), count(entries).saturating_mul(count(bytes) + limits::ROW_BYTES)))
     }
 
+    /// When the oldest entry was written that is left. To look at all takes a while, so it is not done by
+    /// those who write: what they add meanwhile is newer.
+    pub(crate) async fn oldest(&self) -> Result<Option<Timestamp>, Fault> {
+        let mut reader = self.reader_of_entries().await?;
+        let oldest: Option<i64> = sqlx::query_scalar("SELECT MIN(at) FROM entries")
+            .fetch_one(&mut *reader)
+            .await
+            .map_err(broken)?;
+        Ok(oldest.map(Timestamp::from_millis))
+    }
+
     async fn purgeable(&self, bound: &'static str, value: i64) -> Result<Option<Purgeable>, Fault> {
         let mut reader = self.reader_of_entries().await?;
         let first_kept: Option<i64> =

@@ -3,7 +3,8 @@
 use model::{Answer, Code, Fault, RecordId, Timestamp};
 
 use super::{Claim, ClaimState};
-use crate::database::Connection;
+use crate::database::{self, Connection};
+use crate::limits;
 use crate::records::Opened;
 
 #[derive(sqlx::FromRow)]
@@ -95,13 +96,16 @@ pub(super) async fn remove(
     Ok(())
 }
 
-/// How many answers were remembered no longer, and are gone.
+/// How many answers were remembered no longer, and are gone: as many as go at once.
 pub(super) async fn forget(
     connection: &mut Connection,
     now: Timestamp,
 ) -> Result<u64, sqlx::Error> {
-    let query = sqlx::query("DELETE FROM claims WHERE state = 'done' AND expires_at <= $1");
-    Ok(query.bind(now.as_millis()).execute(connection).await?.rows_affected())
+    let delete = sqlx::query(
+        "DELETE FROM claims WHERE (scope, key) IN (SELECT scope, key FROM claims \
+         WHERE state = 'done' AND expires_at <= $1 ORDER BY expires_at LIMIT $2)",
+    );
+    database::erase(connection, delete.bind(now.as_millis()).bind(limits::PURGE_ROWS)).await
 }
 
 /// Whether the claim was the record's own; it is free now.
