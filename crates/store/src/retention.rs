@@ -4,12 +4,15 @@
 //! stands beside this.
 
 mod purge;
+mod turn;
 
 use model::{Fault, Timestamp};
 
 use crate::database::{Connection, broken};
 use crate::limits;
 use crate::store::Store;
+
+pub use turn::Turn;
 
 /// What may go: the first entries, up to this one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -188,6 +188,11 @@ impl Store {
         self.inner.readers.acquire().await.map_err(database::broken)
     }
 
+    /// A reader beside the others, which goes when this is dropped.
+    pub(crate) async fn reader_of_ones_own(&self) -> Result<Connection, Fault> {
+        Ok(self.reader().await?.detach())
+    }
+
     /// For reading entries: whatever was acknowledged is there, too.
     ///
     /// If the database will take nothing now, the latest entries are missing, and the log says why.

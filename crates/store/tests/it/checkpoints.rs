@@ -303,6 +303,21 @@ async fn checkpoints_leave_with_the_entries_they_are_about() {
     }
 }
 
+#[tokio::test]
+async fn one_process_at_a_time_removes_entries() {
+    let home = Home::new();
+    let (store, other) = (home.open().await, home.open().await);
+    for _ in 0..2 {
+        let turn = store.turn_to_prune().await.unwrap().unwrap();
+        assert!(other.turn_to_prune().await.unwrap().is_none());
+        turn.end().await;
+        other.turn_to_prune().await.unwrap().unwrap().end().await;
+    }
+    let elsewhere = Home::new();
+    let _turn = store.turn_to_prune().await.unwrap().unwrap();
+    assert!(elsewhere.open().await.turn_to_prune().await.unwrap().is_some(), "another history");
+}
+
 /// However much goes, others write in between.
 #[tokio::test]
 async fn a_long_purge_holds_nobody_up() {

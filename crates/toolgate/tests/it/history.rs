@@ -197,6 +197,38 @@ fn what_is_pruned_lies_in_the_archive() {
     assert_eq!(seqs.collect::<Vec<_>>(), (1..=removed).map(Value::from).collect::<Vec<_>>());
 }
 
+#[test]
+fn an_archive_is_never_written_over() {
+    let home = heavy();
+    let (entries, _) = sound(&home);
+    let folder = home.data().join("archive");
+    let name = |seq: u64, again: &str| folder.join(format!("records-until-{seq:012}{again}.jsonl"));
+    std::fs::create_dir(&folder).unwrap();
+    for seq in 1..=entries {
+        std::fs::write(name(seq, ""), "an archive of before").unwrap();
+    }
+    let removed = home.json(&["records", "prune", "--keep-mb", "1"])["removed"].as_u64().unwrap();
+    for seq in 1..=entries {
+        assert_eq!(std::fs::read_to_string(name(seq, "")).unwrap(), "an archive of before");
+    }
+    let kept = std::fs::read_to_string(name(removed, "-2")).unwrap();
+    assert_eq!(kept.lines().count() as u64, removed);
+}
+
+#[test]
+fn who_prunes_beside_another_is_told_to_wait() {
+    let home = heavy();
+    let before = sound(&home);
+    let lock = std::fs::File::create(home.data().join("prune.lock")).unwrap();
+    lock.lock().unwrap();
+    let refused = home.run(&["records", "prune", "--keep-mb", "1"]);
+    assert_eq!(refused.code, 5, "{}", refused.stderr);
+    assert!(refused.stderr.contains("another process is removing"), "{}", refused.stderr);
+    assert_eq!(sound(&home), before);
+    drop(lock);
+    assert_eq!(home.run(&["records", "prune", "--keep-mb", "1"]).code, 0);
+}
+
 /// Nothing leaves before its export is on disk.
 #[test]
 fn nothing_is_pruned_where_the_archive_cannot_be_written() {
