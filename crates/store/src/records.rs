@@ -3,7 +3,7 @@
 //! A write-class call is opened before its upstream sees a byte; a read-class call may only be
 //! closed, and its one entry then holds everything.
 
-use std::sync::{Mutex, PoisonError};
+mod late;
 
 use model::{Answer, ApprovalId, Fault, Record, RecordId, Timestamp};
 
@@ -11,9 +11,11 @@ use crate::approvals;
 use crate::claims::{self, Claim, ClaimOutcome};
 use crate::database::Connection;
 use crate::entry::{Draft, Phase};
+use crate::failpoint;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
-use crate::{chain, failpoint, limits};
+
+pub(crate) use late::Late;
 
 #[derive(Clone, Debug)]
 pub struct Opening {
@@ -63,55 +65,6 @@ impl Store {
             }
             unwritten.fault
         })
-    }
-
-    /// Writes the closings that could not be written when they were due; says how many are left.
-    pub async fn catch_up(&self) -> usize {
-        for closing in self.late().take() {
-            // What failed may have been written all the same.
-            if self.has(&closing.draft).await {
-                continue;
-            }
-            if let Err(unwritten) = self.write_or_return(closing).await
-                && let Some(closing) = unwritten.work
-            {
-                self.late().push(closing);
-            }
-        }
-        self.late().len()
-    }
-
-    /// Whether this very entry is in the chain, as far as one can see.
-    async fn has(&self, draft: &Draft) -> bool {
-        match self.reader_of_entries().await {
-            Ok(mut reader) => {
-                chain::has(&mut reader, &draft.columns, &draft.body).await.unwrap_or(false)
-            }
-            Err(_cannot_be_read) => false,
-        }
-    }
-}
-
-/// Closings that wait for the database to come back. Bounded: beyond that, records stay open.
-#[derive(Debug, Default)]
-pub(crate) struct Late(Mutex<Vec<ClosingWrite>>);
-
-impl Late {
-    fn push(&self, closing: ClosingWrite) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() < limits::LATE_MAX {
-            waiting.push(closing);
-        } else {
-            tracing::error!(record.id = %closing.record_id, "a closing entry is lost: too many wait");
-        }
-    }
-
-    fn take(&self) -> Vec<ClosingWrite> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 

@@ -137,20 +137,18 @@ impl Store {
     ///
     /// Later writes are refused. Closing twice is harmless.
     pub async fn close(&self) {
+        self.catch_up().await;
         if self.inner.serving.swap(false, Ordering::SeqCst) {
             self.take_leave().await;
         }
         self.inner.writer.refuse_further();
+        self.inner.late.end();
         self.inner.readers.close().await;
         self.inner.writer.finished().await;
     }
 
-    /// What a gate does last: nothing stays unwritten, unsigned or claimed that need not.
+    /// What a gate does last: nothing stays unsigned or claimed that need not.
     async fn take_leave(&self) {
-        let left = self.catch_up().await;
-        if left > 0 {
-            tracing::error!(records = left, "closing entries could not be written and are lost");
-        }
         let signed = self.checkpoint().await.map(|_| ());
         if let Err(fault) = signed.and(self.sign_off().await) {
             let detail = fault.log.as_deref().unwrap_or_default();

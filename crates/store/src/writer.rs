@@ -129,13 +129,20 @@ impl Writer {
     }
 
     pub(crate) async fn write<W: Write>(&self, work: W) -> Result<W::Done, Unwritten<W>> {
-        let closed = || Unwritten::new("the store is closed");
+        const CLOSED: &str = "the store is closed";
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (reply, answer) = oneshot::channel();
         let item: Box<dyn Item> = Box::new(Waiting::new(work, reply));
-        let queued = queue.ok_or_else(closed)?.send(item).await;
-        queued.map_err(|_gone| closed())?;
-        answer.await.unwrap_or_else(|_gone| Err(closed()))
+        // What is not queued comes back as what could not be written does.
+        match queue {
+            Some(queue) => {
+                if let Err(unsent) = queue.send(item).await {
+                    unsent.0.fail(CLOSED);
+                }
+            }
+            None => item.fail(CLOSED),
+        }
+        answer.await.unwrap_or_else(|_gone| Err(Unwritten::new(CLOSED)))
     }
 
     pub(crate) fn refuse_further(&self) {

@@ -308,3 +308,52 @@ async fn what_could_not_be_closed_is_closed_later() {
     assert_eq!(store.recall(&claim).await.unwrap(), Some(Answer::text("done")));
     assert_eq!(store.verify_chain().await.unwrap().damage, None);
 }
+
+/// A store that holds so many closings in memory, as its database was away when they were due.
+async fn late(home: &Home, closings: u32) -> Store {
+    let store = home.open().await;
+    let away = home.dir().join("elsewhere.db");
+    std::fs::rename(home.database(), &away).unwrap();
+    for id in 0..closings {
+        assert!(store.close_record(&closing(completed(&id.to_string()))).await.is_err());
+    }
+    std::fs::rename(&away, home.database()).unwrap();
+    store
+}
+
+#[tokio::test]
+async fn who_gives_up_catching_up_loses_nothing() {
+    let home = Home::in_folder();
+    let store = late(&home, 3).await;
+    // Begun, and no longer waited for.
+    tokio::select! {
+        biased;
+        _ = store.catch_up() => panic!("that takes longer"),
+        () = std::future::ready(()) => {}
+    }
+    assert_eq!(store.catch_up().await, 0);
+    assert_eq!(lines(&store, RecordFilter::default()).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_store_that_closes_waits_for_late_closings() {
+    let home = Home::in_folder();
+    let store = late(&home, 40).await;
+    let (left, ()) = tokio::join!(store.catch_up(), store.close());
+    assert_eq!(left, 0);
+    assert_eq!(lines(&home.open().await, RecordFilter::default()).await.len(), 40);
+    let home = Home::in_folder();
+    late(&home, 2).await.close().await;
+    assert_eq!(home.open().await.verify_chain().await.unwrap().entries, 2, "nobody else has asked");
+}
+
+/// Whoever is told that nothing was written still has what was to be written.
+#[tokio::test]
+async fn a_closing_that_comes_after_the_end_is_not_forgotten() {
+    let home = Home::in_folder();
+    let store = home.open().await;
+    store.close().await;
+    let fault = store.close_record(&closing(completed("1"))).await.unwrap_err();
+    assert_eq!(fault.code, Code::StoreUnavailable);
+    assert_eq!(store.catch_up().await, 1);
+}
