@@ -158,3 +158,29 @@ fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(at))?;
     file.write_all(bytes)
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    /// A journal in these files.
+    fn journal(path: &Path) -> Journal {
+        let file = || File::options().read(true).write(true).open(path).unwrap();
+        let files = [Arc::new(file()), Arc::new(file())];
+        Journal { _lock: file(), files, turn: false, at: 0 }
+    }
+
+    /// `/dev/null` takes whatever is written, and says of each sync that it cannot be done: so who
+    /// acknowledges without one, or without looking what came of it, is found out.
+    #[tokio::test]
+    async fn nothing_is_acknowledged_before_the_disk_has_it() {
+        let frame = || b"a frame".to_vec();
+        let mut deaf = journal(Path::new("/dev/null"));
+        write_at(deaf.file(), &frame(), 3).unwrap();
+        assert_eq!(deaf.write(frame()).await.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        journal(file.path()).write(frame()).await.unwrap();
+        assert_eq!(fs::read(file.path()).unwrap(), frame());
+    }
+}
