@@ -27,7 +27,9 @@ impl Store {
                 removed = self.write(Outlived { kind, before: seq }).await?;
             }
         }
-        let trimmed = beside::trim(self.dir(), seq);
+        let dir = self.dir().to_owned();
+        let trimmed = tokio::task::spawn_blocking(move || beside::trim(&dir, seq)).await;
+        let trimmed = trimmed.map_err(|error| Fault::internal(error.to_string()))?;
         trimmed.map_err(|error| Fault::internal(error.to_string()))
     }
 }

@@ -318,7 +318,7 @@ async fn one_process_at_a_time_removes_entries() {
     assert!(elsewhere.open().await.turn_to_prune().await.unwrap().is_some(), "another history");
 }
 
-/// However much goes, others write in between.
+/// However much goes, it goes in parts, and others write and read in between.
 #[tokio::test]
 async fn a_long_purge_holds_nobody_up() {
     let home = Home::new();
@@ -326,17 +326,11 @@ async fn a_long_purge_holds_nobody_up() {
     let beyond = store.beyond(20).await.unwrap().unwrap();
     let before = store.commits();
     let closing = closing(completed("beside"));
-    let (purged, closed, report) = tokio::join!(
-        store.purge(beyond),
-        async {
-            store.close_record(&closing).await.unwrap();
-            store.entries_size().await.unwrap().0
-        },
-        store.verify_chain(),
-    );
+    let (purged, closed, report) =
+        tokio::join!(store.purge(beyond), store.close_record(&closing), store.verify_chain());
+    closed.unwrap();
     assert_eq!(purged.unwrap().seq, 580);
-    assert!(closed > 300, "most of it was still there: {closed}");
-    assert!(store.commits() - before >= 3, "a part at a time");
+    assert!(store.commits() - before >= 4, "a part at a time: 580 entries are three");
     assert_eq!(report.unwrap().damage, None, "what goes meanwhile is not missed");
     let report = store.verify_chain().await.unwrap();
     assert_eq!((report.entries, report.purged, report.damage), (21, 580, None));

@@ -89,5 +89,7 @@ async fn export(store: &Store, upto_seq: i64, archive: &Path) -> Result<(), CliE
         }
         last = end;
     }
-    file.finish().map_err(bad)
+    // A disk may take its time, and nobody else waits for it.
+    let finished = tokio::task::spawn_blocking(move || file.finish()).await;
+    finished.map_err(std::io::Error::other).and_then(|finished| finished).map_err(bad)
 }
