@@ -194,6 +194,17 @@ pub(crate) async fn settle(
     Ok(())
 }
 
+/// Whether the key was the record's own; it is free now.
+pub(crate) async fn give_back(
+    connection: &mut Connection,
+    claim: &Claim,
+    record_id: &RecordId,
+) -> Result<bool, sqlx::Error> {
+    rows::release(connection, &claim.scope, &claim.kept(), record_id).await
+}
+
+pub(crate) use rows::{let_go, of_owner};
+
 struct Dispatch {
     scope: String,
     key: String,

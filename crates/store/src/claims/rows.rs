@@ -104,6 +104,31 @@ pub(super) async fn forget(
     Ok(query.bind(now.as_millis()).execute(connection).await?.rows_affected())
 }
 
+/// The records for which this process holds keys.
+pub(crate) async fn of_owner(
+    connection: &mut Connection,
+    owner: &str,
+) -> Result<Vec<String>, sqlx::Error> {
+    let query = sqlx::query_scalar(
+        "SELECT record_id FROM claims WHERE owner = $1 AND state IN ('claimed', 'dispatched')",
+    );
+    query.bind(owner).fetch_all(connection).await
+}
+
+/// Nobody closes this record any more: what was never sent is free, what was sent is in doubt.
+pub(crate) async fn let_go(
+    connection: &mut Connection,
+    record_id: &str,
+) -> Result<(), sqlx::Error> {
+    for settle in [
+        "DELETE FROM claims WHERE record_id = $1 AND state = 'claimed'",
+        "UPDATE claims SET state = 'unknown' WHERE record_id = $1 AND state = 'dispatched'",
+    ] {
+        sqlx::query(settle).bind(record_id).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
 /// Whether the claim was the record's own; it is free now.
 pub(super) async fn release(
     connection: &mut Connection,
