@@ -5,6 +5,7 @@
 
 mod desk;
 mod owners;
+mod remnant;
 mod rows;
 
 use std::borrow::Cow;
