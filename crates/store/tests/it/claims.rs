@@ -295,8 +295,8 @@ async fn a_doubt_outlives_the_record_of_its_call() {
         assert_eq!(open(&store, "2", claim("a")).await, Ok(settled));
         assert_eq!(store.verify_chain().await.unwrap().damage, None);
     };
-    check("released", Opened::Fresh).await;
-    check("confirmed", Opened::Stored(Answer::text("paid"))).await;
+    Box::pin(check("released", Opened::Fresh)).await;
+    Box::pin(check("confirmed", Opened::Stored(Answer::text("paid")))).await;
 }
 
 #[tokio::test]
