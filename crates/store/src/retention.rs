@@ -108,15 +108,15 @@ impl Write for Purge {
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
         checkpoints::insert(connection, &self.0).await?;
-        loop {
-            let some = sqlx::query(
-                "DELETE FROM entries WHERE seq <= $1 \
-                 AND seq < (SELECT MIN(seq) FROM entries) + $2",
-            );
-            let some = some.bind(self.0.seq).bind(limits::PURGE_PAGE);
-            if some.execute(&mut *connection).await?.rows_affected() == 0 {
-                return Ok(());
-            }
+        let first: Option<i64> =
+            sqlx::query_scalar("SELECT MIN(seq) FROM entries").fetch_one(&mut *connection).await?;
+        let mut from = first.unwrap_or(i64::MAX);
+        while from <= self.0.seq {
+            let upto = from.saturating_add(limits::PURGE_PAGE - 1).min(self.0.seq);
+            let some = sqlx::query("DELETE FROM entries WHERE seq BETWEEN $1 AND $2");
+            some.bind(from).bind(upto).execute(&mut *connection).await?;
+            from = upto + 1;
         }
+        Ok(())
     }
 }

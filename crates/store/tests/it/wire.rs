@@ -14,7 +14,7 @@ use url::Url;
 use crate::home::Home;
 
 /// Long enough for any answer that comes at all, also where many tests run at once.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weather {
