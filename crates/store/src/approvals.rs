@@ -95,6 +95,15 @@ pub(crate) async fn redeem(
     Err(fault.at(approval_id.as_str()).with("state", state).into())
 }
 
+/// The call that used it up was not made: it may be used again, unless somebody was asked anew.
+pub(crate) async fn give_back(
+    connection: &mut Connection,
+    approval_id: &ApprovalId,
+    now: Timestamp,
+) -> Result<(), WriteError> {
+    Ok(rows::give_back(connection, approval_id, now).await?)
+}
+
 struct Question(Approval);
 
 impl Write for Question {

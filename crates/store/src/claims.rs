@@ -5,9 +5,12 @@
 
 mod desk;
 mod owners;
+mod remnant;
 mod rows;
 
-use model::{Answer, Code, Fault, RecordId, Timestamp};
+use std::borrow::Cow;
+
+use model::{Answer, Code, Fault, RecordId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 
 use crate::database::{Connection, broken};
@@ -23,10 +26,45 @@ pub use desk::ClaimLine;
 pub struct Claim {
     /// Whose keys these are; keys of different scopes never meet.
     pub scope: String,
+    /// As the caller gave it.
     pub key: String,
+    /// The key holds a secret: only a digest of it is kept.
+    pub secret: bool,
     pub args_hash: String,
     /// Until when an answer is remembered. What was not answered is not forgotten.
     pub expires_at: Timestamp,
+}
+
+/// Before a digest that stands for a key.
+const DIGEST: &str = "toolgate-sha256:";
+
+impl Claim {
+    /// What is kept of the key.
+    pub fn kept(&self) -> Cow<'_, str> {
+        // Nobody may pass for another by naming its digest.
+        if self.secret || self.key.starts_with(DIGEST) {
+            Cow::Owned(self.digest())
+        } else {
+            Cow::Borrowed(&self.key)
+        }
+    }
+
+    /// What became of it.
+    pub fn ended(self, end: ClaimEnd) -> ClaimOutcome {
+        let key = self.kept().into_owned();
+        ClaimOutcome { scope: self.scope, key, end }
+    }
+
+    /// Whatever may be kept of the key: what a gate takes for a secret changes with its secrets.
+    fn spellings(&self) -> [Cow<'_, str>; 2] {
+        let plain = if self.key.starts_with(DIGEST) { self.kept() } else { (&*self.key).into() };
+        [plain, self.digest().into()]
+    }
+
+    fn digest(&self) -> String {
+        let parts = [self.scope.as_bytes(), b"\n", self.key.as_bytes()];
+        [DIGEST, &canonical::hash_parts(&parts)].concat()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +91,7 @@ impl ClaimState {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimOutcome {
     pub scope: String,
+    /// As it is kept.
     pub key: String,
     pub end: ClaimEnd,
 }
@@ -84,7 +123,7 @@ impl Store {
     /// Says durably that the upstream is about to see the call. Refused if the claim was lost: a
     /// gate that stood still for too long must not send what another may have sent.
     pub async fn dispatch(&self, claim: &Claim, record_id: &RecordId) -> Result<(), Fault> {
-        let (scope, key) = (claim.scope.clone(), claim.key.clone());
+        let (scope, key) = (claim.scope.clone(), claim.kept().into_owned());
         self.write(Dispatch { scope, key, record_id: record_id.clone() }).await
     }
 
@@ -134,7 +173,7 @@ pub(crate) async fn take(
     record_id: &RecordId,
     now: Timestamp,
 ) -> Result<(), WriteError> {
-    rows::remove(connection, &claim.scope, &claim.key).await?;
+    rows::remove(connection, claim).await?;
     failpoint::write("claim.removed")?;
     rows::insert(connection, claim, owner, record_id, now).await?;
     Ok(())
@@ -162,6 +201,17 @@ pub(crate) async fn settle(
     }
     Ok(())
 }
+
+/// Whether the key was the record's own; it is free now.
+pub(crate) async fn give_back(
+    connection: &mut Connection,
+    claim: &Claim,
+    record_id: &RecordId,
+) -> Result<bool, sqlx::Error> {
+    rows::release(connection, &claim.scope, &claim.kept(), record_id).await
+}
+
+pub(crate) use rows::{let_go, of_owner};
 
 struct Dispatch {
     scope: String,

@@ -3,23 +3,26 @@
 //! The topics speak one SQL to both through sqlx's `Any`; what differs stands in the two files
 //! below: connecting, telling ours from others', locking, migrating.
 
+mod connection;
 mod postgres;
+mod readers;
 mod sqlite;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use model::{Code, Fault, Secret};
-use sqlx::any::{AnyArguments, AnyPoolOptions};
+use sqlx::any::AnyArguments;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::query::Query;
-use sqlx::{Any, AnyPool, Connection as _, SqliteConnection};
+use sqlx::{Any, AnyConnection, SqliteConnection};
 
 use crate::chain::Places;
+use crate::folder;
 use crate::store::OpenError;
-use crate::{folder, limits};
 
-/// A connection to either database.
-pub(crate) type Connection = sqlx::AnyConnection;
+pub(crate) use connection::{Connection, Transaction, is_silent};
+pub(crate) use readers::{Lent, Readers};
 
 /// What a call is told while the database cannot be reached or written.
 pub(crate) const UNAVAILABLE: &str = "the gate's database cannot be used now; nothing was done";
@@ -28,15 +31,18 @@ pub(crate) const UNAVAILABLE: &str = "the gate's database cannot be used now; no
 #[derive(Clone, Debug)]
 pub(crate) enum Database {
     Sqlite { path: PathBuf, identity: Option<(u64, u64)> },
-    Postgres { url: Secret, shown: String },
+    Postgres { url: Secret, shown: String, patience: Duration },
 }
 
 impl Database {
-    /// The database at this address, or the one in this folder.
-    pub(crate) fn locate(dir: &Path, url: Option<&Secret>) -> Result<Self, OpenError> {
-        match url {
+    /// The database at this address, which may be silent for so long; or the one in this folder.
+    pub(crate) fn locate(
+        dir: &Path,
+        server: Option<(&Secret, Duration)>,
+    ) -> Result<Self, OpenError> {
+        match server {
             None => Ok(Self::Sqlite { path: dir.join(folder::DATABASE), identity: None }),
-            Some(url) => postgres::locate(url),
+            Some((url, patience)) => postgres::locate(url, patience),
         }
     }
 
@@ -48,18 +54,37 @@ impl Database {
                 folder::private_database(path)?;
                 let connection = sqlite::open(path).await?;
                 *identity = folder::identity(path);
-                Ok(connection)
+                Ok(Connection::new(connection, None))
             }
-            Self::Postgres { url, shown } => postgres::open(url, shown).await,
+            Self::Postgres { url, shown, patience } => {
+                let connection = postgres::open(url, shown, *patience).await?;
+                Ok(Connection::new(connection, Some(*patience)))
+            }
         }
     }
 
     /// A new connection to a database that [`Database::open`] has opened before.
     pub(crate) async fn reconnect(&self) -> Result<Connection, sqlx::Error> {
-        match self {
-            Self::Sqlite { path, .. } => sqlite::connect(path).await,
-            Self::Postgres { url, .. } => postgres::connect(url).await,
-        }
+        Ok(match self {
+            Self::Sqlite { path, .. } => Connection::new(sqlite::connect(path).await?, None),
+            Self::Postgres { url, patience, .. } => {
+                Connection::new(postgres::connect(url, *patience).await?, Some(*patience))
+            }
+        })
+    }
+
+    /// The same for one that cannot write.
+    async fn reader(&self) -> Result<Connection, sqlx::Error> {
+        let (mut connection, only_read) = match self {
+            Self::Sqlite { path, .. } => {
+                (Connection::new(sqlite::plain(path).await?, None), "PRAGMA query_only = ON")
+            }
+            Self::Postgres { .. } => {
+                (self.reconnect().await?, "SET default_transaction_read_only = on")
+            }
+        };
+        sqlx::query(only_read).execute(&mut connection).await?;
+        Ok(connection)
     }
 
     /// A second connection that only files what is in the journal; a server has no journal.
@@ -70,35 +95,18 @@ impl Database {
         }
     }
 
-    /// Connections that cannot write, opened as they are needed.
-    pub(crate) fn readers(&self) -> Result<AnyPool, OpenError> {
-        let (options, only_read) = match self {
-            Self::Sqlite { path, .. } => (sqlite::options(path), "PRAGMA query_only = ON"),
-            Self::Postgres { url, .. } => {
-                (postgres::options(url), "SET default_transaction_read_only = on")
-            }
-        };
-        let options = options.map_err(|error| self.unusable(&error))?;
-        let pool = AnyPoolOptions::new()
-            .max_connections(limits::READERS_MAX)
-            .acquire_timeout(limits::CONNECT_WAIT)
-            .after_connect(move |connection, _| {
-                Box::pin(async move {
-                    sqlx::query(only_read).execute(connection).await?;
-                    Ok(())
-                })
-            });
-        Ok(pool.connect_lazy_with(options))
-    }
-
     /// Begins a transaction that keeps every other writer out until it ends.
     pub(crate) async fn begin<'a>(
         &self,
         connection: &'a mut Connection,
-    ) -> Result<sqlx::Transaction<'a, Any>, sqlx::Error> {
+    ) -> Result<Transaction<'a>, sqlx::Error> {
         match self {
-            Self::Sqlite { .. } => connection.begin_with("BEGIN IMMEDIATE").await,
-            Self::Postgres { .. } => postgres::begin(connection).await,
+            Self::Sqlite { .. } => Transaction::begin(connection, "BEGIN IMMEDIATE").await,
+            Self::Postgres { .. } => {
+                let mut transaction = Transaction::begin(connection, "BEGIN").await?;
+                sqlx::query(postgres::LOCK).execute(&mut *transaction).await?;
+                Ok(transaction)
+            }
         }
     }
 
@@ -143,15 +151,8 @@ impl Database {
             tracing::warn!(%error, "the database log could not be folded in; the next start will");
             folded = false;
         }
-        close(connection).await;
+        connection.close().await;
         folded
-    }
-
-    fn unusable(&self, error: &sqlx::Error) -> OpenError {
-        match self {
-            Self::Sqlite { path, .. } => sqlite::explain(path, error),
-            Self::Postgres { shown, .. } => postgres::explain(shown, error),
-        }
     }
 }
 
@@ -161,7 +162,7 @@ pub(crate) async fn erase(
     connection: &mut Connection,
     delete: Query<'_, Any, AnyArguments>,
 ) -> Result<u64, sqlx::Error> {
-    let embedded = connection.backend_name() == "SQLite";
+    let embedded = connection.is_embedded();
     if embedded {
         sqlx::query("PRAGMA secure_delete = ON").execute(&mut *connection).await?;
     }
@@ -179,8 +180,8 @@ pub(crate) fn broken(error: sqlx::Error) -> Fault {
     Fault::new(Code::StoreUnavailable, UNAVAILABLE).logging(format!("database: {error}"))
 }
 
-pub(crate) async fn close(connection: impl sqlx::Connection) {
-    if let Err(error) = connection.close().await {
+pub(crate) async fn close(filer: SqliteConnection) {
+    if let Err(error) = sqlx::Connection::close(filer).await {
         tracing::warn!(%error, "the database did not close cleanly");
     }
 }
@@ -193,7 +194,7 @@ enum Migrated {
     Other(String),
 }
 
-async fn migrate(migrations: &Migrator, connection: &mut Connection) -> Result<(), Migrated> {
+async fn migrate(migrations: &Migrator, connection: &mut AnyConnection) -> Result<(), Migrated> {
     let known = migrations.iter().map(|migration| migration.version).max().unwrap_or_default();
     migrations.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::Execute(error) => Migrated::Failed(error),

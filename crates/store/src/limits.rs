@@ -62,6 +62,11 @@ pub(crate) const CHAIN_PAGE: i64 = 512;
 pub(crate) const ROWS_MAX: usize = 64;
 /// How long to wait for a connection to a database server.
 pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(5);
+/// How long a database server may be silent before a statement is given up; twice that, and others
+/// take this gate for dead.
+pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(15);
+/// How long a database server may take to be brought up to date.
+pub(crate) const MIGRATE_WAIT: Duration = Duration::from_mins(30);
 /// A page of a new SQLite database: room for several entries, so that fewer pages are written.
 pub(crate) const PAGE_BYTES: u64 = 16 * 1024;
 /// What may gather in SQLite's log before it is folded into the database beside the writing.

@@ -15,6 +15,8 @@ use crate::failpoint;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
 
+use late::Wanted;
+
 pub(crate) use late::Late;
 
 #[derive(Clone, Debug)]
@@ -42,29 +44,46 @@ pub struct Closing {
 impl Store {
     /// Writes the opening entry, redeems the approval and takes the claim: all, or nothing.
     ///
-    /// A caller that stops waiting must still close the record: it may have been opened.
+    /// A caller that stops waiting, or hears that it could not be written, must still close the record: it
+    /// may have been opened, and what it took is given back with the closing.
     pub async fn open_record(&self, opening: Opening) -> Result<Opened, Fault> {
         let draft = Draft::new((Phase::Open, self.now()), &opening.record, self.forms())?;
         let Opening { record: Record { record_id, .. }, redeem, claim } = opening;
+        let held = self.late().held();
+        held.begin(&record_id, Wanted { claim: claim.clone(), redeem: redeem.clone() });
+        let id = record_id.clone();
         let owner = self.owner().to_owned();
-        self.write(OpeningWrite { record_id, redeem, claim, draft, owner }).await
+        let opening = OpeningWrite { record_id, redeem, claim, draft, owner };
+        let opened = self.write_or_return(opening).await;
+        match &opened {
+            Ok(Opened::Fresh) => held.heard(&id),
+            Ok(Opened::Stored(_)) => held.end(&id),
+            // What was refused was not written; anything else may have been.
+            Err(unwritten) if unwritten.work.is_none() => held.end(&id),
+            Err(_) => {}
+        }
+        opened.map_err(|unwritten| unwritten.fault)
     }
 
     /// Writes the closing entry and settles the claim.
     ///
     /// If the database cannot be written, the caller is told so, and the closing is kept in memory
-    /// until [`Store::catch_up`] can write it.
+    /// until [`Store::catch_up`] can write it. What an opening took that nobody has heard of is given
+    /// back.
     pub async fn close_record(&self, closing: &Closing) -> Result<(), Fault> {
         let Closing { record, claim } = closing;
         let draft = Draft::new((Phase::Close, self.now()), record, self.forms())?;
         let record_id = record.record_id.clone();
-        let closing = ClosingWrite { record_id, claim: claim.clone(), draft };
+        let (unheard, claim) = (self.late().held().unheard(&record_id), claim.clone());
+        let closing = ClosingWrite { record_id, claim, unheard, draft, late: false };
         self.write_or_return(closing).await.map_err(|unwritten| {
             if let Some(closing) = unwritten.work {
                 self.late().push(closing);
             }
             unwritten.fault
-        })
+        })?;
+        self.late().held().end(&record.record_id);
+        Ok(())
     }
 }
 
@@ -116,7 +135,11 @@ impl Write for OpeningWrite {
 struct ClosingWrite {
     record_id: RecordId,
     claim: Option<ClaimOutcome>,
+    /// What is to be given back.
+    unheard: Option<Wanted>,
     draft: Draft,
+    /// It was tried before, and may have been written.
+    late: bool,
 }
 
 impl Write for ClosingWrite {
@@ -130,10 +153,17 @@ impl Write for ClosingWrite {
     }
 
     fn only_appends(&self) -> bool {
-        self.claim.is_none()
+        self.claim.is_none() && self.unheard.is_none() && !self.late
     }
 
-    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+    fn found(&self) -> Option<()> {
+        self.late.then_some(())
+    }
+
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
+        if let Some(wanted) = &self.unheard {
+            wanted.undo(connection, &self.record_id, now).await?;
+        }
         if let Some(outcome) = &self.claim {
             claims::settle(connection, outcome, &self.record_id).await?;
             failpoint::write("claim.settled")?;

@@ -4,16 +4,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
 use model::{Clock, Fault, Secret, SessionId, Timestamp};
-use sqlx::pool::PoolConnection;
-use sqlx::{Any, AnyPool};
 use tokio::sync::RwLock;
 
 use crate::artifacts::Quotas;
-use crate::database::{self, Connection, Database};
+use crate::database::{self, Connection, Database, Lent, Readers};
 use crate::folder::{self, FolderError};
 use crate::forms::Forms;
+use crate::limits;
 use crate::objects::{Objects, Place};
 use crate::records::Late;
 use crate::writer::{self, Unwritten, Write, WriteError, Writer};
@@ -24,6 +24,8 @@ pub struct Config {
     pub dir: PathBuf,
     /// A PostgreSQL server to use in place of a file in the folder.
     pub url: Option<Secret>,
+    /// How long that server may be silent before a statement is given up.
+    pub patience: Duration,
     /// Where the bytes of artifacts are kept.
     pub place: Place,
     pub quotas: Quotas,
@@ -32,7 +34,9 @@ pub struct Config {
 impl Config {
     /// Everything in this folder, within the usual quotas.
     pub fn folder(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), url: None, place: Place::default(), quotas: Quotas::default() }
+        let patience = limits::ANSWER_WAIT;
+        let (place, quotas) = (Place::default(), Quotas::default());
+        Self { dir: dir.into(), url: None, patience, place, quotas }
     }
 }
 
@@ -80,7 +84,7 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
-    readers: AnyPool,
+    readers: Readers,
     writer: Writer,
     objects: Objects,
     quotas: Quotas,
@@ -104,13 +108,14 @@ impl Store {
         folder::prepare(&config.dir)?;
         let setup = take_setup_lock(&config.dir).await?;
         let objects = Objects::open(&config.place, &config.dir.join(folder::ARTIFACTS))?;
-        let mut database = Database::locate(&config.dir, config.url.as_ref())?;
+        let mut database =
+            Database::locate(&config.dir, config.url.as_ref().map(|url| (url, config.patience)))?;
         let mut connection = database.open().await?;
         if database.is_embedded() {
             writer::look(&config.dir, &database, &mut connection).await;
         }
         drop(setup);
-        let readers = database.readers()?;
+        let readers = Readers::new(database.clone());
         let (dir, owner) = (config.dir.clone(), SessionId::random().to_string());
         let (shared, late) = (!database.is_embedded(), Late::default());
         let serving = AtomicBool::new(false);
@@ -182,19 +187,19 @@ impl Store {
         self.write_or_return(work).await.map_err(|unwritten| unwritten.fault)
     }
 
-    pub(crate) async fn reader(&self) -> Result<PoolConnection<Any>, Fault> {
-        self.inner.readers.acquire().await.map_err(database::broken)
+    pub(crate) async fn reader(&self) -> Result<Lent<'_>, Fault> {
+        self.inner.readers.lend().await.map_err(database::broken)
     }
 
     /// A reader beside the others, which goes when this is dropped.
     pub(crate) async fn reader_of_ones_own(&self) -> Result<Connection, Fault> {
-        Ok(self.reader().await?.detach())
+        self.inner.readers.apart().await.map_err(database::broken)
     }
 
     /// For reading entries: whatever was acknowledged is there, too.
     ///
     /// If the database will take nothing now, the latest entries are missing, and the log says why.
-    pub(crate) async fn reader_of_entries(&self) -> Result<PoolConnection<Any>, Fault> {
+    pub(crate) async fn reader_of_entries(&self) -> Result<Lent<'_>, Fault> {
         if self.inner.writer.has_unfiled()
             && let Err(fault) = self.write(Settled).await
         {

@@ -4,7 +4,7 @@
 //! the journal, and from there to the database beside the writing; everything else is a transaction,
 //! which takes along what the journal holds. If either fails within a batch, connection and journal
 //! are given up, and each item is tried once more by itself, unless its entry turns out to be there
-//! already.
+//! already: a commit whose answer was lost may have happened, or may just be happening.
 
 mod batch;
 mod filing;
@@ -22,12 +22,12 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::chain::{self, Link};
-use crate::database::{self, Connection, Database};
+use crate::database::{Connection, Database};
 use crate::entry::Draft;
 use crate::forms::Noted;
 use crate::limits;
 
-use batch::Failure;
+use batch::{Failure, Try};
 use filing::Filing;
 use fold::Fold;
 use item::{Item, Waiting};
@@ -56,6 +56,11 @@ pub(crate) trait Write: Send + Sync + 'static {
     /// Whether the entry is all there is to write.
     fn only_appends(&self) -> bool {
         false
+    }
+
+    /// What is said where its entry turns out to be in the chain already; none if nobody tried before.
+    fn found(&self) -> Option<Self::Done> {
+        None
     }
 
     /// May run more than once; only the last run counts.
@@ -294,8 +299,8 @@ impl Desk {
 
     /// Once more where another process came first.
     async fn commit_fresh(&mut self, batch: &mut [Box<dyn Item>]) -> Result<(), Failure> {
-        match self.commit(batch).await {
-            Err(Failure::Stale) => self.commit(batch).await,
+        match self.commit(batch, Try::First).await {
+            Err(Failure::Stale) => self.commit(batch, Try::First).await,
             tried => tried,
         }
     }
@@ -304,7 +309,9 @@ impl Desk {
         match tried {
             Ok(()) => batch.drain(..).for_each(Item::acknowledge),
             Err(Failure::Unreachable(cause)) => batch.drain(..).for_each(|item| item.fail(&cause)),
-            Err(Failure::Stale | Failure::Broken(_)) => self.one_by_one(batch).await,
+            Err(Failure::Stale | Failure::Silent(_) | Failure::Broken(_)) => {
+                self.one_by_one(batch).await;
+            }
         }
     }
 
@@ -314,11 +321,11 @@ impl Desk {
         for mut item in batch.drain(..) {
             let tried = match &unreachable {
                 Some(cause) => Err(Failure::Unreachable(String::clone(cause))),
-                None => self.once_more(&mut item).await,
+                None => self.commit(std::slice::from_mut(&mut item), Try::Again).await,
             };
             match tried {
                 Ok(()) => item.acknowledge(),
-                Err(Failure::Unreachable(cause)) => {
+                Err(Failure::Unreachable(cause) | Failure::Silent(cause)) => {
                     item.fail(&cause);
                     unreachable = Some(cause);
                 }
@@ -326,17 +333,6 @@ impl Desk {
                 Err(Failure::Stale) => item.fail("others write faster than this gate"),
             }
         }
-    }
-
-    /// A commit whose answer was lost may have happened: then the entry is there.
-    async fn once_more(&mut self, item: &mut Box<dyn Item>) -> Result<(), Failure> {
-        if let Some(draft) = item.draft()
-            && item.has_run()
-            && self.has(draft).await?
-        {
-            return Ok(());
-        }
-        self.commit(std::slice::from_mut(item)).await
     }
 }
 

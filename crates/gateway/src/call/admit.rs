@@ -171,7 +171,7 @@ async fn budget(
     let run = runs::key(request);
     let admitted = Box::pin(runs.admit(&run, wish, gateway.clock.now())).await;
     admitted.map_err(|fault| fault.at(&tool.shown_name))?;
-    entry.run = Some(run);
+    entry.run = Some((run, key));
     Ok(())
 }
 

@@ -35,6 +35,7 @@ async fn ask(
     let mut asked = question.put(gateway.clock.now(), gateway.settings.approval_ttl);
     // Whoever answers sees what is asked, but no secret in it; the hash is over what will be sent.
     asked.args = without_secrets(&asked.args, &gateway.settings.redactor).0;
+    asked.tool = gateway.settings.redactor.redact(&asked.tool).into_owned();
     let new = asked.approval_id.clone();
     let mut approval = gateway.store.ask(asked).await?;
     entry.record.approval_id = Some(approval.approval_id.clone());

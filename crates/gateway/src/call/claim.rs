@@ -3,6 +3,7 @@
 //! Looked up before a human is asked: a client that lost an answer and tries again must get that
 //! answer, not a second question. The key is taken later, together with the opening entry.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -62,17 +63,19 @@ pub(super) fn claim(
     let Some(key) = key(request, rule).map_err(|fault| fault.at(&tool.shown_name))? else {
         return Ok(None);
     };
-    entry.record.call.idempotency_key = Some(key.clone());
-    if declared(tool).is_none() && !may_write(tool) {
-        // What only reads may be read anew; the key goes on to whoever makes something of it.
-        return Ok(None);
-    }
-    Ok(Some(Claim {
+    let claim = Claim {
         scope: format!("{} {}", owner(request, rule), tool.item.key),
-        key,
+        secret: matches!(gateway.settings.redactor.redact(&key), Cow::Owned(_)),
+        key: key.clone(),
         args_hash: model::canonical::hash(&request.args),
         expires_at: gateway.clock.now().after(Duration::from_secs(rule.dedup_window_seconds)),
-    }))
+    };
+    entry.record.call.idempotency_key = Some(claim.kept().into_owned());
+    entry.record.redacted |= claim.secret;
+    entry.key = Some(key);
+    // What only reads may be read anew; the key goes on to whoever makes something of it.
+    let repeatable = declared(tool).is_none() && !may_write(tool);
+    Ok((!repeatable).then_some(claim))
 }
 
 /// What this key was answered with before, if it was.
@@ -88,11 +91,17 @@ pub(super) async fn recall(
     let own = declared(tool).unwrap_or(&USUAL).scope == DedupScope::Principal;
     let Some(claim) = claim.filter(|_| own) else { return Ok(None) };
     let stored = Box::pin(patiently(gateway, claim)).await?;
-    if stored.is_some() {
-        entry.stage("stored");
-        entry.deduplicated = true;
+    if let Some(answer) = &stored {
+        given_again(gateway, answer, entry);
     }
     Ok(stored)
+}
+
+/// Notes that this is the answer of an earlier call, and keeps it like one of its own.
+pub(super) fn given_again(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
+    entry.stage("stored");
+    entry.deduplicated = true;
+    keep::answer(gateway, answer, entry);
 }
 
 /// Waits a while for a call with the same key that is under way.

@@ -13,7 +13,7 @@ use super::admit::Admitted;
 use super::again::Again;
 use super::measure::Status;
 use super::record::Entry;
-use super::{CallRequest, Watch, keep};
+use super::{CallRequest, Watch, claim, keep};
 use crate::gateway::Gateway;
 use crate::questions::{self, Judge, Patience};
 
@@ -30,8 +30,7 @@ pub(super) async fn dispatch(
     entry: &mut Entry,
 ) -> Result<Answer, Fault> {
     if let Some(answer) = admitted.stored.take() {
-        entry.stage("stored");
-        entry.deduplicated = true;
+        claim::given_again(gateway, &answer, entry);
         return Ok(answer);
     }
     entry.stage("invoke");
@@ -44,7 +43,7 @@ pub(super) async fn dispatch(
     let errand = Errand {
         cancel: watch.cancel.clone(),
         timeout: admitted.timeout,
-        idempotency_key: entry.record.call.idempotency_key.clone(),
+        idempotency_key: entry.key.clone(),
         news: watch.news.as_ref().map(|news| crate::news::listener(gateway, news, asked.as_ref())),
         owner: request.caller.principal.account(),
         client: Arc::clone(&request.client),
@@ -202,7 +201,7 @@ fn meta(
     traceparent: Option<&str>,
     entry: &Entry,
 ) -> Map<String, Value> {
-    let key = entry.record.call.idempotency_key.as_deref();
+    let key = entry.key.as_deref();
     let ours = [("traceparent", traceparent), (META_KEY, key)];
     let ours = ours
         .into_iter()

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use context::{holds_secret, without_secrets};
-use model::Answer;
 use model::fault::one_line;
+use model::{Answer, Item, ItemKey, ItemKind, RunId, canonical};
 use serde_json::Value;
 
 use super::CallRequest;
@@ -22,17 +22,45 @@ pub(super) fn arguments(gateway: &Gateway, args: &Value, entry: &mut Entry) {
     entry.record.redacted |= redacted;
 }
 
-/// The same for what the caller calls it and says it is about: an address may carry a token.
+/// The same for whatever else the caller says: an address may carry a token, and so may any name.
 pub(super) fn words(gateway: &Gateway, request: &CallRequest, entry: &mut Entry) {
     let redactor = &gateway.settings.redactor;
+    let call = &mut entry.record.call;
+    let mut found = false;
     if let Cow::Owned(clean) = redactor.redact(&request.name) {
-        entry.record.call.asked_name = one_line(&clean, NAME_CHARS_MAX);
-        entry.record.redacted = true;
+        call.asked_name = one_line(&clean, NAME_CHARS_MAX);
+        found = true;
     }
-    if let Some(Cow::Owned(clean)) = request.intent.as_deref().map(|text| redactor.redact(text)) {
-        entry.record.call.intent = Some(clean);
-        entry.record.redacted = true;
+    let said = call.intent.iter_mut().chain(&mut call.method).chain(&mut call.evidence_refs);
+    for text in said {
+        if let Cow::Owned(clean) = redactor.redact(text) {
+            *text = clean;
+            found = true;
+        }
     }
+    if let Some(Cow::Owned(_)) = request.run_id.as_deref().map(|run| redactor.redact(run)) {
+        // Two runs that differ in a secret alone are still two.
+        let whole = request.run_id.as_deref().unwrap_or_default();
+        call.run_id = RunId::from_string(format!("sha256:{}", canonical::hash(&whole.into())));
+        found = true;
+    }
+    entry.record.redacted |= found;
+}
+
+/// Notes what the call is about. The names of tools are their upstreams' own; an address that nobody
+/// need have listed is the caller's word, and one that was listed may hold a password.
+pub(super) fn item(gateway: &Gateway, item: &Item, entry: &mut Entry) {
+    let redactor = &gateway.settings.redactor;
+    let ItemKey { upstream, name, kind } = &item.key;
+    let clean = |text: &str| match kind {
+        ItemKind::Tool => text.to_owned(),
+        _ => redactor.redact(text).into_owned(),
+    };
+    let kept = ItemKey { upstream: upstream.clone(), name: clean(name), kind: *kind };
+    entry.provenance.upstream = upstream.text();
+    entry.provenance.tool = clean(&item.name).into();
+    entry.record.redacted |= kept.name != *name;
+    entry.record.call.item_key = Some(kept);
 }
 
 /// Keeps the answer with the record, so that it can be replayed, unless it is too long; and, however

@@ -49,8 +49,10 @@ pub(super) struct Entry {
     pub(super) provenance: Provenance,
     /// The rules this call is judged by, whatever comes into force meanwhile.
     pub(super) rules: Arc<Rules>,
-    /// The run whose budget this call counts towards, where there is one.
-    pub(super) run: Option<String>,
+    /// The run whose budget this call counts towards, where there is one, and the tool it counts for.
+    pub(super) run: Option<(String, String)>,
+    /// The key this call goes by, as the caller gave it; what is kept of it is in the record.
+    pub(super) key: Option<String>,
     /// What a later round of this call is bound to, where its arguments have since got a key.
     pub(super) bound_to: Option<String>,
     /// What the caller was asked, this round and before.
@@ -102,6 +104,7 @@ pub(super) fn open(gateway: &Gateway, request: &CallRequest) -> Entry {
         provenance: Provenance::default(),
         rules,
         run: None,
+        key: None,
         bound_to: None,
         so_far: request.so_far,
         findings: Vec::new(),
@@ -237,10 +240,8 @@ pub(super) async fn close(gateway: &Gateway, ended: Ended) -> Done {
 
 /// Tells the budget of the run what came of the call.
 pub(super) async fn settle(gateway: &Gateway, entry: &Entry, outcome: Result<&Inspected, &Fault>) {
-    let (Some(runs), Some(run)) = (&gateway.runs, &entry.run) else { return };
-    let call = &entry.record.call;
-    let tool = call.item_key.as_ref().map(ToString::to_string).unwrap_or_default();
-    let wish = Wish { tool: &tool, args_hash: &call.args_hash, writes: false };
+    let (Some(runs), Some((run, tool))) = (&gateway.runs, &entry.run) else { return };
+    let wish = Wish { tool, args_hash: &entry.record.call.args_hash, writes: false };
     let answer = outcome.map(|inspected| inspected.clearing.cleared.get());
     let counted = runs.counts_bytes() || runs.counts_tokens();
     let text = answer.ok().filter(|_| counted);
@@ -278,7 +279,7 @@ fn claim_outcome(entry: &mut Entry, outcome: Result<&Inspected, &Fault>) -> Opti
         (Err(fault), None) if entry.dispatched && fault.indeterminate => ClaimEnd::Unknown,
         (_, None) => ClaimEnd::Released,
     };
-    Some(ClaimOutcome { scope: claim.scope, key: claim.key, end })
+    Some(claim.ended(end))
 }
 
 fn result_of(entry: &Entry, inspected: Inspected) -> (CallResult, RecordStatus, Cleared) {

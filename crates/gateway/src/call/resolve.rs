@@ -8,7 +8,7 @@ use model::{Code, Fault, ItemKind, Lineage, Method, ReplayRule, UpstreamName};
 use policy::Rules;
 
 use super::record::Entry;
-use super::{CallRequest, Via};
+use super::{CallRequest, Via, keep};
 use crate::browse::visible_by;
 use crate::doubt::Found;
 use crate::gateway::Gateway;
@@ -52,11 +52,9 @@ pub(super) fn resolve(
     let tool = find(request, home.as_ref(), &catalogue)
         .filter(|tool| visible_by(&entry.rules, gateway, &request.caller, tool))
         .ok_or_else(|| unknown(gateway, request))?;
-    entry.provenance.upstream = tool.item.key.upstream.text();
-    entry.provenance.tool = tool.item.name.as_str().into();
+    keep::item(gateway, &tool.item, entry);
     entry.provenance.protocol = tool.protocol.into();
     let call = &mut entry.record.call;
-    call.item_key = Some(tool.item.key.clone());
     call.capability_id =
         tool.capability.as_ref().map(|capability| capability.capability_id.clone());
     call.lineage.definition_hash = Some(tool.item.full_hash.clone());

@@ -68,7 +68,7 @@ pub(super) async fn foresee(
 async fn evidence(gateway: &Gateway, request: &CallRequest, entry: &Entry) -> Result<(), Fault> {
     let decision = entry.record.decision.as_ref();
     let owed = oblige::evidence(decision.map(|d| d.obligations.as_slice()).unwrap_or_default());
-    let known = found_out(gateway, request).await?;
+    let known = found_out(gateway, request, entry).await?;
     if let Some(unknown) =
         request.evidence.iter().find(|cited| !known.iter().any(|k| k.0 == **cited))
     {
@@ -97,10 +97,12 @@ fn missing(why: &str) -> Fault {
 async fn found_out(
     gateway: &Gateway,
     request: &CallRequest,
+    entry: &Entry,
 ) -> Result<Vec<(String, String)>, Fault> {
-    let Some(run_id) = request.run_id.clone().filter(|_| !request.evidence.is_empty()) else {
+    if request.run_id.is_none() || request.evidence.is_empty() {
         return Ok(Vec::new());
-    };
+    }
+    let run_id = entry.record.call.run_id.to_string();
     let principal = &request.caller.principal;
     // Records are found by whoever has them made.
     let outermost = request.caller.acts_for.as_deref().unwrap_or(principal);

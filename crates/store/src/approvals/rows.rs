@@ -156,6 +156,26 @@ pub(super) async fn redeem(
     Ok(redeemed.rows_affected() == 1)
 }
 
+/// Undoes [`redeem`], where nothing else lives for the same subject.
+pub(super) async fn give_back(
+    connection: &mut Connection,
+    approval_id: &ApprovalId,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE approvals SET state = 'approved' \
+         WHERE approval_id = $1 AND state = 'redeemed' AND expires_at > $2 \
+         AND NOT EXISTS (SELECT 1 FROM approvals AS other \
+         WHERE other.subject_hash = approvals.subject_hash \
+         AND other.state IN ('pending', 'approved'))",
+    )
+    .bind(approval_id.as_str())
+    .bind(now.as_millis())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
 /// As many as go at once of those that were over before this; says how many.
 pub(super) async fn remove_over(
     connection: &mut Connection,

@@ -50,12 +50,14 @@ pub(super) async fn find(
     connection: &mut Connection,
     claim: &Claim,
 ) -> Result<Option<Row>, sqlx::Error> {
+    let [plain, digest] = claim.spellings();
     sqlx::query_as(
         "SELECT expires_at, args_hash, state, answer, record_id FROM claims \
-         WHERE scope = $1 AND key = $2",
+         WHERE scope = $1 AND key IN ($2, $3)",
     )
     .bind(&claim.scope)
-    .bind(&claim.key)
+    .bind(plain.into_owned())
+    .bind(digest.into_owned())
     .fetch_optional(connection)
     .await
 }
@@ -72,7 +74,7 @@ pub(super) async fn insert(
          expires_at) VALUES ($1, $2, $3, $4, 'claimed', $5, $6, $7)",
     )
     .bind(&claim.scope)
-    .bind(&claim.key)
+    .bind(claim.kept().into_owned())
     .bind(&claim.args_hash)
     .bind(record_id.as_str())
     .bind(owner)
@@ -83,14 +85,12 @@ pub(super) async fn insert(
     Ok(())
 }
 
-pub(super) async fn remove(
-    connection: &mut Connection,
-    scope: &str,
-    key: &str,
-) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM claims WHERE scope = $1 AND key = $2")
-        .bind(scope)
-        .bind(key)
+pub(super) async fn remove(connection: &mut Connection, claim: &Claim) -> Result<(), sqlx::Error> {
+    let [plain, digest] = claim.spellings();
+    sqlx::query("DELETE FROM claims WHERE scope = $1 AND key IN ($2, $3)")
+        .bind(&claim.scope)
+        .bind(plain.into_owned())
+        .bind(digest.into_owned())
         .execute(connection)
         .await?;
     Ok(())
@@ -106,6 +106,31 @@ pub(super) async fn forget(
          WHERE state = 'done' AND expires_at <= $1 ORDER BY expires_at LIMIT $2)",
     );
     database::erase(connection, delete.bind(now.as_millis()).bind(limits::PURGE_ROWS)).await
+}
+
+/// The records for which this process holds keys.
+pub(crate) async fn of_owner(
+    connection: &mut Connection,
+    owner: &str,
+) -> Result<Vec<String>, sqlx::Error> {
+    let query = sqlx::query_scalar(
+        "SELECT record_id FROM claims WHERE owner = $1 AND state IN ('claimed', 'dispatched')",
+    );
+    query.bind(owner).fetch_all(connection).await
+}
+
+/// Nobody closes this record any more: what was never sent is free, what was sent is in doubt.
+pub(crate) async fn let_go(
+    connection: &mut Connection,
+    record_id: &str,
+) -> Result<(), sqlx::Error> {
+    for settle in [
+        "DELETE FROM claims WHERE record_id = $1 AND state = 'claimed'",
+        "UPDATE claims SET state = 'unknown' WHERE record_id = $1 AND state = 'dispatched'",
+    ] {
+        sqlx::query(settle).bind(record_id).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// Whether the claim was the record's own; it is free now.

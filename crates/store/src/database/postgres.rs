@@ -1,23 +1,31 @@
 //! A server that several gates may share. One of them writes at a time, under an advisory lock.
 
 use std::str::FromStr as _;
+use std::time::Duration;
 
 use model::Secret;
 use sqlx::any::AnyConnectOptions;
 use sqlx::migrate::Migrator;
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::{AnyConnection, ConnectOptions as _, Connection as _};
 use url::Url;
 
-use super::{Connection, Database, Migrated, is_ours, migrate};
+use super::{Database, Migrated, is_ours, migrate};
 use crate::limits;
 use crate::store::OpenError;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/postgres");
 
 /// Two numbers nobody else is likely to lock by: "tool", "gate".
-const LOCK: &str = "SELECT pg_advisory_xact_lock(1953460076, 1734440037)";
+///
+/// A gate that has gone silent keeps nobody out for longer than a statement is waited for. A commit is
+/// on the server's disk before its answer comes, whatever the server was told; one that waits for
+/// standbys, too, goes on doing so.
+pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock(1953460076, 1734440037), \
+     set_config('idle_in_transaction_session_timeout', '10s', true), \
+     set_config('synchronous_commit', COALESCE(NULLIF(current_setting('synchronous_commit'), 'off'), \
+     'on'), true)";
 
-pub(super) fn locate(url: &Secret) -> Result<Database, OpenError> {
+pub(super) fn locate(url: &Secret, patience: Duration) -> Result<Database, OpenError> {
     let parsed = Url::parse(url.reveal()).ok();
     let parsed = parsed.filter(|url| matches!(url.scheme(), "postgres" | "postgresql"));
     let Some(mut shown) = parsed else { return Err(OpenError::NoAddress) };
@@ -26,13 +34,27 @@ pub(super) fn locate(url: &Secret) -> Result<Database, OpenError> {
     }
     // Parameters may hold a password, too.
     shown.set_query(None);
-    Ok(Database::Postgres { url: url.clone(), shown: shown.to_string() })
+    Ok(Database::Postgres { url: url.clone(), shown: shown.to_string(), patience })
 }
 
-pub(super) async fn open(url: &Secret, shown: &str) -> Result<Connection, OpenError> {
+pub(super) async fn open(
+    url: &Secret,
+    shown: &str,
+    patience: Duration,
+) -> Result<AnyConnection, OpenError> {
+    let connecting = connect(url, patience).await;
+    let mut connection = connecting.map_err(|error| explain(shown, &error))?;
+    // Bringing a large database up to date takes its time.
+    let prepared = tokio::time::timeout(limits::MIGRATE_WAIT, prepare(&mut connection, shown));
+    let silent = |_elapsed| explain(shown, &sqlx::Error::PoolTimedOut);
+    prepared.await.map_err(silent)??;
+    Ok(connection)
+}
+
+async fn prepare(connection: &mut AnyConnection, shown: &str) -> Result<(), OpenError> {
     let broken = |error: sqlx::Error| explain(shown, &error);
-    let mut connection = connect(url).await.map_err(broken)?;
-    let mut transaction = begin(&mut connection).await.map_err(broken)?;
+    let mut transaction = connection.begin().await.map_err(broken)?;
+    sqlx::query(LOCK).execute(&mut *transaction).await.map_err(broken)?;
     let tables: Vec<String> = sqlx::query_scalar(
         "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = current_schema()",
     )
@@ -44,26 +66,16 @@ pub(super) async fn open(url: &Secret, shown: &str) -> Result<Connection, OpenEr
     }
     let migrated = migrate(&MIGRATIONS, &mut transaction).await;
     migrated.map_err(|error| explain_migration(shown, error))?;
-    transaction.commit().await.map_err(broken)?;
-    Ok(connection)
+    transaction.commit().await.map_err(broken)
 }
 
-pub(super) async fn connect(url: &Secret) -> Result<Connection, sqlx::Error> {
-    let options = options(url)?;
-    let connecting = tokio::time::timeout(limits::CONNECT_WAIT, options.connect());
+pub(super) async fn connect(
+    url: &Secret,
+    patience: Duration,
+) -> Result<AnyConnection, sqlx::Error> {
+    let options = AnyConnectOptions::from_str(url.reveal())?;
+    let connecting = tokio::time::timeout(patience.min(limits::CONNECT_WAIT), options.connect());
     connecting.await.unwrap_or_else(|_elapsed| Err(sqlx::Error::PoolTimedOut))
-}
-
-pub(super) fn options(url: &Secret) -> Result<AnyConnectOptions, sqlx::Error> {
-    AnyConnectOptions::from_str(url.reveal())
-}
-
-pub(super) async fn begin(
-    connection: &mut Connection,
-) -> Result<sqlx::Transaction<'_, sqlx::Any>, sqlx::Error> {
-    let mut transaction = connection.begin().await?;
-    sqlx::query(LOCK).execute(&mut *transaction).await?;
-    Ok(transaction)
 }
 
 pub(super) fn explain(shown: &str, error: &sqlx::Error) -> OpenError {

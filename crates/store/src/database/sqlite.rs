@@ -7,9 +7,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use sqlx::any::AnyConnectOptions;
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+use sqlx::{AnyConnection, ConnectOptions as _, Connection as _, SqliteConnection};
 
-use super::{Connection, Migrated, is_ours, migrate};
+use super::{Migrated, is_ours, migrate};
 use crate::limits;
 use crate::store::OpenError;
 
@@ -20,7 +20,7 @@ const CORRUPT: i32 = 11;
 /// What may stand in the path of an address as it is.
 const IN_PATHS: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
 
-pub(super) async fn open(path: &Path) -> Result<Connection, OpenError> {
+pub(super) async fn open(path: &Path) -> Result<AnyConnection, OpenError> {
     let broken = |error: sqlx::Error| explain(path, &error);
     let mut connection = connect(path).await.map_err(broken)?;
     // One transaction around the look and all migrations, so that two processes may start at once.
@@ -40,8 +40,8 @@ pub(super) async fn open(path: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-pub(super) async fn connect(path: &Path) -> Result<Connection, sqlx::Error> {
-    let mut connection = options(path)?.connect().await?;
+pub(super) async fn connect(path: &Path) -> Result<AnyConnection, sqlx::Error> {
+    let mut connection = plain(path).await?;
     sqlx::raw_sql(sqlx::AssertSqlSafe(settings())).execute(&mut connection).await?;
     Ok(connection)
 }
@@ -63,8 +63,9 @@ fn settings() -> String {
     )
 }
 
-pub(super) fn options(path: &Path) -> Result<AnyConnectOptions, sqlx::Error> {
-    AnyConnectOptions::from_str(&address(path))
+/// As SQLite has it.
+pub(super) async fn plain(path: &Path) -> Result<AnyConnection, sqlx::Error> {
+    AnyConnectOptions::from_str(&address(path))?.connect().await
 }
 
 fn address(path: &Path) -> String {

@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 
 use model::Fault;
 
-use crate::database::{self, Connection, broken};
+use crate::database::{Connection, broken};
 use crate::folder;
 use crate::store::Store;
 
@@ -38,7 +38,7 @@ impl Store {
         if taken {
             return Ok(Some(Turn(Held::Session(session))));
         }
-        database::close(session).await;
+        session.close().await;
         Ok(None)
     }
 
@@ -61,7 +61,7 @@ impl Turn {
             if let Err(error) = sqlx::query(SHARED_UNLOCK).execute(&mut session).await {
                 tracing::debug!(%error, "the lock on old entries goes with its connection");
             }
-            database::close(session).await;
+            session.close().await;
         }
     }
 }

@@ -53,7 +53,7 @@ async fn fold(database: &Database) {
     match database.reconnect().await {
         Ok(mut connection) => {
             told(database.fold(&mut connection).await);
-            super::database::close(connection).await;
+            connection.close().await;
         }
         Err(error) => told(Err(error)),
     }

@@ -25,7 +25,13 @@ pub(super) async fn recover(
     let (mut entries, mut moved, mut foreign) = (0, false, None);
     for run in journal::read(dir)? {
         let mut transaction = database.begin(connection).await?;
-        let filed = file(&mut transaction, database, &run).await?;
+        let filed = match file(&mut transaction, database, &run).await {
+            Ok(filed) => filed,
+            Err(error) => {
+                transaction.rollback().await?;
+                return Err(error);
+            }
+        };
         transaction.commit().await?;
         match filed {
             Filed::Known => {}

@@ -47,6 +47,10 @@ impl Home {
         self.url.is_some()
     }
 
+    pub(crate) fn url(&self) -> Option<&Secret> {
+        self.url.as_ref()
+    }
+
     pub(crate) fn dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }

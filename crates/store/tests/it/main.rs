@@ -20,4 +20,6 @@ mod records;
 mod rounds;
 mod runs;
 mod sessions;
+mod silence;
 mod torn;
+mod wire;

@@ -19,13 +19,17 @@ use upstream::{Connector, Errand};
 
 use crate::{code, up_to};
 
+/// Makes a payment once for each key.
+fn once() -> Value {
+    let rule = json!({"required": true, "arg": "key", "dedup_window_seconds": 3600});
+    json!({"class": "act", "idempotency": rule})
+}
+
 async fn bank(script: Script) -> (Recorder, World) {
     let recorder = Recorder::one("pay", script);
-    let rule = json!({"required": true, "arg": "key", "dedup_window_seconds": 3600});
-    let binding = json!({"class": "act", "idempotency": rule});
     let world = TestGateway::new()
         .upstream("bank", recorder.clone())
-        .manifest("bank", manifest([capability("bank.pay", "pay", binding)]))
+        .manifest("bank", manifest([capability("bank.pay", "pay", once())]))
         .start()
         .await;
     (recorder, world)
@@ -76,6 +80,34 @@ async fn a_repeat_of_an_approved_call_needs_no_second_yes() {
     assert!(repeat.result.unwrap().deduplicated);
     assert_eq!(recorder.count(), 1);
     assert_eq!(world.gateway.approvals(None).await.unwrap().len(), 1);
+}
+
+/// A key that is a secret is kept as a digest, and keeps its call from being made twice all the same;
+/// also where the gate has only now learnt that it is one.
+#[tokio::test]
+async fn a_key_that_holds_a_secret_is_known_again() {
+    let secret = "hunter2-Tr0ub4dor9";
+    let check = async |key: &str, learnt: bool| {
+        let (recorder, world) = bank(Script::Echo).await;
+        let first = world.call("pay", five(key)).await;
+        let next = TestGateway::new().upstream("bank", recorder.clone());
+        let next = next.manifest("bank", manifest([capability("bank.pay", "pay", once())]));
+        let known = model::Secret::new(secret.to_owned());
+        let next = next.settings(|settings| {
+            settings.redactor = gateway::Redactor::knowing(learnt.then_some(&known));
+        });
+        let world = world.restart(next).await;
+        let second = world.call("pay", five(key)).await;
+        assert_eq!((code(&first), code(&second)), (None, None), "{key}");
+        assert!(second.result.unwrap().deduplicated, "{key}");
+        assert_eq!(recorder.count(), 1, "{key}");
+        let sent: Vec<_> = recorder.calls().iter().map(|call| call.args["key"].clone()).collect();
+        assert_eq!(sent, [json!(key)], "the upstream gets the key itself");
+    };
+    let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    check(token, false).await;
+    check(secret, true).await;
+    check("plain", true).await;
 }
 
 #[tokio::test]

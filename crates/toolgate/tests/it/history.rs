@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use crate::gate::Home;
+use crate::modes::ringing;
+use crate::peer::{Over, Peer};
 
 /// A service that breaks on its first payment of each key, and takes every later one.
 fn bank() -> (SocketAddr, Arc<AtomicUsize>) {
@@ -144,6 +146,32 @@ fn a_cassette_plays_what_was_recorded_and_nothing_else() {
     assert_eq!((played.code, played.stdout.as_str()), (0, heard.as_str()), "{}", played.stderr);
     let other = player.run(&["call", "payments_check_balance", r#"{"account": "another"}"#]);
     assert_ne!(other.code, 0, "{}", other.stdout);
+}
+
+/// What else a run did is nothing that a cassette plays, and what a key gave again was not called.
+#[tokio::test]
+async fn a_cassette_has_the_calls_that_tools_have_got() {
+    let mut peer =
+        Peer::start_in(ringing(1, ""), Over::Stdio, &["--yes", "--mode", "native"]).await;
+    peer.initialize("2025-11-25").await;
+    let meta = json!({"toolgate/run_id": "one", "toolgate/idempotency_key": "k1"});
+    let call = json!({"name": "tool_0", "arguments": {}, "_meta": meta});
+    for (method, params) in [
+        ("tools/call", call.clone()),
+        ("tools/call", call),
+        ("resources/read", json!({"uri": "note://1", "_meta": meta})),
+        ("prompts/get", json!({"name": "greet", "_meta": meta})),
+    ] {
+        let answer = peer.ask(method, params).await;
+        assert!(answer["result"].is_object(), "{answer}");
+    }
+    let made = peer.home.run(&["records", "cassette", "one"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let tape: Value = serde_json::from_str(&made.stdout).unwrap();
+    assert_eq!(tape["exchanges"].as_array().unwrap().len(), 1, "{tape}");
+    assert_eq!(tape["exchanges"][0]["tool"], "tool_0");
+    let told = "3 records are no calls that a tool has got, and are left out";
+    assert!(made.stderr.contains(told), "{}", made.stderr);
 }
 
 #[test]
