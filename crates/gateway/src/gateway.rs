@@ -27,6 +27,7 @@ use crate::remarks::Told;
 use crate::runs::Runs;
 use crate::sessions::Kept;
 use crate::settings::Settings;
+use crate::shift::Shift;
 use crate::sights::Sights;
 use crate::tasks::Tasks;
 use crate::visits::Visits;
@@ -79,6 +80,8 @@ pub struct Gateway {
     pub(crate) visits: Arc<Visits>,
     pub(crate) sessions: Kept,
     running: TaskTracker,
+    /// What goes on for the store's sake until the last call has ended.
+    tending: TaskTracker,
     stop: CancellationToken,
 }
 
@@ -123,6 +126,7 @@ impl Gateway {
             visits: Arc::default(),
             sessions: Kept::default(),
             running: TaskTracker::new(),
+            tending: TaskTracker::new(),
             stop: CancellationToken::new(),
         }
     }
@@ -209,7 +213,14 @@ impl Gateway {
             spans.flush().await;
         }
         self.upstreams.close().await;
+        self.tending.close();
+        self.tending.wait().await;
         self.store.close().await;
+    }
+
+    /// For whoever looks after the store beside the calls.
+    pub fn shift(&self) -> Shift {
+        Shift::new(self.stop.clone(), self.tending.token())
     }
 
     /// Counts a call as running, unless the gate is closing.

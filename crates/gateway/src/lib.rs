@@ -28,6 +28,7 @@ pub mod rounds;
 pub mod runs;
 pub mod sessions;
 pub mod settings;
+pub mod shift;
 mod sights;
 mod spans;
 mod tasks;
@@ -55,4 +56,5 @@ pub use sessions::Introduction;
 pub use settings::{
     Critic, DriftRule, DriftRules, OnViolation, Output, Reads, RequireStructured, Search, Settings,
 };
+pub use shift::Shift;
 pub use verbs::Verb;

@@ -60,7 +60,8 @@ pub struct Replayed {
 /// Replays one call under these rules.
 ///
 /// A record without an answer is a fault where the tool's rule is `fail_loud`; a difference where
-/// it is `must_stub`; and with `recorded_result` the recorded summary is enough.
+/// it is `must_stub`; and with `recorded_result` the recorded summary is enough. Nothing need stand in
+/// for a call that was answered by its key.
 pub fn replay(transcript: &Transcript, rules: &Rules) -> Result<Replayed, Fault> {
     let Transcript { record, tool } = transcript;
     let decision = tool.as_ref().and_then(|tool| decide_again(record, tool, rules));
@@ -209,11 +210,14 @@ fn result(
     rule: ReplayRule,
     notes: &mut Vec<String>,
 ) -> Result<Option<Difference>, Fault> {
-    let Some(then) = record.result.as_ref().and_then(|result| result.result_hash.as_ref()) else {
-        return Ok(None);
-    };
+    let Some(result) = &record.result else { return Ok(None) };
+    let Some(then) = &result.result_hash else { return Ok(None) };
     match (&record.answer, rule) {
         (Some(answer), _) => Ok(answer_differs(answer, then, record.redacted, notes)),
+        (None, _) if result.deduplicated => {
+            notes.push("its key was answered before, by the call that holds the answer".to_owned());
+            Ok(None)
+        }
         (None, ReplayRule::FailLoud) => Err(Fault::new(
             Code::ReplayMiss,
             format!("the answer of `{}` was not kept, and its rule is fail_loud", record.record_id),

@@ -169,6 +169,7 @@ impl Answer {
     /// All there is, in the order of its upstream.
     fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         let Places { content, structured, error } = self.places;
+        let (content, structured, error) = (content.get(), structured.get(), error.get());
         let mut placed = Vec::with_capacity(3);
         if !(self.bare && self.content.is_empty()) {
             placed.push((content, Part::Content(&self.content)));

@@ -50,6 +50,20 @@ impl Store {
         self.write(Reply { id: id.to_owned(), verdict }).await
     }
 
+    /// Removes questions that are over and that no entry can name, as they were over before the oldest
+    /// was written; says how many. Where nothing is removed of the history, nothing is of these.
+    pub async fn prune_approvals(&self) -> Result<u64, Fault> {
+        let Some(oldest) = self.oldest().await? else { return Ok(0) };
+        let mut removed = 0;
+        loop {
+            let part = self.write(Outlived { oldest }).await?;
+            removed += part;
+            if part < limits::PURGE_ROWS.unsigned_abs() {
+                return Ok(removed);
+            }
+        }
+    }
+
     /// Uses an approval up by itself, for what leaves no entry of its own.
     pub async fn redeem(&self, id: &ApprovalId) -> Result<(), Fault> {
         self.write(Redemption(id.clone())).await
@@ -81,6 +95,15 @@ pub(crate) async fn redeem(
     Err(fault.at(approval_id.as_str()).with("state", state).into())
 }
 
+/// The call that used it up was not made: it may be used again, unless somebody was asked anew.
+pub(crate) async fn give_back(
+    connection: &mut Connection,
+    approval_id: &ApprovalId,
+    now: Timestamp,
+) -> Result<(), WriteError> {
+    Ok(rows::give_back(connection, approval_id, now).await?)
+}
+
 struct Question(Approval);
 
 impl Write for Question {
@@ -102,6 +125,23 @@ impl Write for Question {
         }
         rows::insert(connection, &self.0).await?;
         Ok(Approval { state: ApprovalState::Pending, ..self.0.clone() })
+    }
+}
+
+struct Outlived {
+    oldest: Timestamp,
+}
+
+impl Write for Outlived {
+    type Done = u64;
+    const UNWRITTEN: &'static str = "questions that are over could not be removed";
+    const REFUSES_FIRST: bool = true;
+
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<u64, WriteError> {
+        let margin = i64::try_from(limits::LINEAGE_MARGIN.as_millis()).unwrap_or(i64::MAX);
+        // Whatever the clocks of others say, an answer that still holds is kept.
+        let before = self.oldest.as_millis().saturating_sub(margin).min(now.as_millis());
+        Ok(rows::remove_over(connection, before).await?)
     }
 }
 

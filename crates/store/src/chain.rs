@@ -146,6 +146,19 @@ pub(crate) async fn has(
     Ok(found.is_some())
 }
 
+/// Whether the opening of this record is in the database.
+pub(crate) async fn is_opened(
+    connection: &mut Connection,
+    record_id: &str,
+) -> Result<bool, sqlx::Error> {
+    let found: Option<i64> =
+        sqlx::query_scalar("SELECT seq FROM entries WHERE record_id = $1 AND phase = 'open'")
+            .bind(record_id)
+            .fetch_optional(connection)
+            .await?;
+    Ok(found.is_some())
+}
+
 /// What stands at this place of the chain, by its hash.
 pub(crate) async fn hash_at(
     connection: &mut Connection,

@@ -3,9 +3,8 @@
 //! Cutting off the newest entries leaves a sound chain, and whoever can write the database could
 //! compute it anew. A checkpoint says what the head was, under a key the database does not have.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::Path;
+mod beside;
+mod outlived;
 
 use model::{Code, Fault, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -14,10 +13,9 @@ use crate::database::{Connection, broken};
 use crate::seal::{PublicKey, Seal};
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
-use crate::{chain, failpoint, folder};
+use crate::{chain, failpoint};
 
-/// Every checkpoint once more, one a line, for copying elsewhere.
-pub const FILE: &str = "checkpoints.jsonl";
+pub use beside::FILE;
 
 /// What a checkpoint says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +73,7 @@ impl Store {
 
     /// Adds the line to the file beside the database.
     pub(crate) fn note(&self, checkpoint: &Checkpoint) -> Result<(), Fault> {
-        append_line(self.dir(), checkpoint).map_err(|error| {
+        beside::append(self.dir(), checkpoint).map_err(|error| {
             Fault::new(Code::StoreUnavailable, "a checkpoint could not be noted in the data folder")
                 .logging(error)
         })
@@ -122,28 +120,6 @@ pub(crate) async fn insert(
 fn words(kind: Word, seq: i64, hash: &str, at: Timestamp) -> String {
     let kind = crate::word::write(&kind);
     format!("toolgate.checkpoint.v1\n{kind}\n{seq}\n{hash}\n{}", at.as_millis())
-}
-
-fn append_line(dir: &Path, checkpoint: &Checkpoint) -> Result<(), String> {
-    let mut file = folder::private_file(&dir.join(FILE)).map_err(|error| error.to_string())?;
-    let line = serde_json::to_string(checkpoint).map_err(|error| error.to_string())?;
-    failpoint::file("checkpoint.noted")
-        .and_then(|()| fresh_line(&mut file))
-        .and_then(|start| file.write_all(format!("{start}{line}\n").as_bytes()))
-        .and_then(|()| file.sync_data())
-        .map_err(|error| error.to_string())
-}
-
-/// Goes to the end of the file, and says what must come before a line there: a crash may have torn
-/// the last one, and the next must not be lost with it.
-fn fresh_line(file: &mut File) -> io::Result<&'static str> {
-    if file.seek(SeekFrom::End(0))? == 0 {
-        return Ok("");
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(if last == *b"\n" { "" } else { "\n" })
 }
 
 struct Signed(Checkpoint);

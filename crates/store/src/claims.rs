@@ -5,6 +5,7 @@
 
 mod desk;
 mod owners;
+mod remnant;
 mod rows;
 
 use std::borrow::Cow;
@@ -13,10 +14,10 @@ use model::{Answer, Code, Fault, RecordId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 
 use crate::database::{Connection, broken};
-use crate::failpoint;
 use crate::records::Opened;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
+use crate::{failpoint, limits};
 
 pub use desk::ClaimLine;
 
@@ -126,9 +127,16 @@ impl Store {
         self.write(Dispatch { scope, key, record_id: record_id.clone() }).await
     }
 
-    /// Removes the answers whose window is over; says how many.
+    /// Removes the answers whose window is over, a part at a time; says how many.
     pub async fn forget_answers(&self) -> Result<u64, Fault> {
-        self.write(Forget).await
+        let mut forgotten = 0;
+        loop {
+            let part = self.write(Forget).await?;
+            forgotten += part;
+            if part < limits::PURGE_ROWS.unsigned_abs() {
+                return Ok(forgotten);
+            }
+        }
     }
 }
 
@@ -193,6 +201,17 @@ pub(crate) async fn settle(
     }
     Ok(())
 }
+
+/// Whether the key was the record's own; it is free now.
+pub(crate) async fn give_back(
+    connection: &mut Connection,
+    claim: &Claim,
+    record_id: &RecordId,
+) -> Result<bool, sqlx::Error> {
+    rows::release(connection, &claim.scope, &claim.kept(), record_id).await
+}
+
+pub(crate) use rows::{let_go, of_owner};
 
 struct Dispatch {
     scope: String,

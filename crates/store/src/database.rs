@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::{Code, Fault, Secret};
+use sqlx::any::AnyArguments;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AnyConnection, SqliteConnection};
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, SqliteConnection};
 
 use crate::chain::Places;
 use crate::folder;
@@ -152,6 +154,24 @@ impl Database {
         connection.close().await;
         folded
     }
+}
+
+/// Deletes rows so that nobody finds them in SQLite's file any more; says how many. A server looks after
+/// its own files.
+pub(crate) async fn erase(
+    connection: &mut Connection,
+    delete: Query<'_, Any, AnyArguments>,
+) -> Result<u64, sqlx::Error> {
+    let embedded = connection.is_embedded();
+    if embedded {
+        sqlx::query("PRAGMA secure_delete = ON").execute(&mut *connection).await?;
+    }
+    let rows = delete.execute(&mut *connection).await?.rows_affected();
+    // After a failure nobody uses the connection again.
+    if embedded {
+        sqlx::query("PRAGMA secure_delete = FAST").execute(connection).await?;
+    }
+    Ok(rows)
 }
 
 /// A read that the database refused.

@@ -1,8 +1,11 @@
 //! Places where a crash test may stop the process dead. In a release build there is nothing here.
 //!
 //! `TOOLGATE_CRASH_AT=batch.written:3` ends the process when it passes that place the third time;
-//! `TOOLGATE_FAIL_AT` lets a write of the store fail there instead. `TOOLGATE_PASSED` names a file
-//! that is written when either happens.
+//! `TOOLGATE_FAIL_AT` lets a write of the store fail there instead; several places stand side by side
+//! with commas. `TOOLGATE_PASSED` names a file that is written when either happens.
+
+/// Passed where the writer gets a new connection after a failure: for failing after another place.
+pub const RECONNECTING: &str = "batch.reconnecting";
 
 /// Every place, roughly in the order in which one call passes them.
 pub const PLACES: [&str; 21] = [
@@ -90,22 +93,24 @@ mod plan {
     pub(super) static CRASH: LazyLock<Plan> = LazyLock::new(|| Plan::of("TOOLGATE_CRASH_AT"));
     pub(super) static FAIL: LazyLock<Plan> = LazyLock::new(|| Plan::of("TOOLGATE_FAIL_AT"));
 
-    /// One place and how often it is passed before something happens.
-    pub(super) struct Plan {
-        place: String,
-        left: AtomicU32,
-    }
+    /// Places, and how often each is passed before something happens.
+    pub(super) struct Plan(Vec<(String, AtomicU32)>);
 
     impl Plan {
         fn of(variable: &str) -> Self {
-            let wish = std::env::var(variable).unwrap_or_default();
-            let (place, count) = wish.split_once(':').unwrap_or((&wish, "1"));
-            let left = AtomicU32::new(count.parse().unwrap_or(1));
-            Self { place: place.to_owned(), left }
+            let wishes = std::env::var(variable).unwrap_or_default();
+            let read = |wish: &str| {
+                let (place, count) = wish.split_once(':').unwrap_or((wish, "1"));
+                (place.to_owned(), AtomicU32::new(count.parse().unwrap_or(1)))
+            };
+            Self(wishes.split(',').map(read).collect())
         }
 
         pub(super) fn is_due(&self, place: &str) -> bool {
-            let due = self.place == place && self.left.fetch_sub(1, Ordering::SeqCst) == 1;
+            let due = self
+                .0
+                .iter()
+                .any(|(wanted, left)| wanted == place && left.fetch_sub(1, Ordering::SeqCst) == 1);
             if due && let Some(told) = std::env::var_os("TOOLGATE_PASSED") {
                 drop(std::fs::write(told, place));
             }

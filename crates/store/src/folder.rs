@@ -85,6 +85,17 @@ pub(crate) fn private_file(path: &Path) -> Result<File, FolderError> {
     Ok(file)
 }
 
+/// Gives a file in the folder the name of another, which goes; durable when it returns.
+pub(crate) fn rename(dir: &Path, from: &str, to: &str) -> io::Result<()> {
+    std::fs::rename(dir.join(from), dir.join(to))?;
+    settle_names(dir)
+}
+
+/// Names are on disk with their folder.
+pub(crate) fn settle_names(dir: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
 /// Tells one file from another that has taken its name; `None` if there is none.
 #[cfg(unix)]
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {

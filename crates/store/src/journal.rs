@@ -56,7 +56,7 @@ impl Journal {
 
     /// New files are there after a power failure, too.
     pub(crate) fn settle_names(dir: &Path) -> io::Result<()> {
-        if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+        folder::settle_names(dir)
     }
 
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
@@ -168,4 +168,34 @@ fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     use std::io::{Seek as _, SeekFrom, Write as _};
     file.seek(SeekFrom::Start(at))?;
     file.write_all(bytes)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    /// A journal in these files.
+    fn journal(path: &Path) -> Journal {
+        let file = || File::options().read(true).write(true).open(path).unwrap();
+        let files = [Arc::new(file()), Arc::new(file())];
+        Journal { _lock: file(), files, turn: false, at: 0 }
+    }
+
+    /// `/dev/null` takes whatever is written, and says of each sync that it cannot be done: so who
+    /// acknowledges without one, or without looking what came of it, is found out.
+    #[tokio::test]
+    async fn nothing_is_acknowledged_before_the_disk_has_it() {
+        let frame = || b"a frame".to_vec();
+        let mut deaf = journal(Path::new("/dev/null"));
+        write_at(deaf.file(), &frame(), 3).unwrap();
+        let told = |who: &mut Vec<&'static str>| Ok(std::mem::take(who));
+        let (left, written) = deaf.write(frame(), vec!["ann"], told).await;
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(left, ["ann"], "nobody is told");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (left, written) = journal(file.path()).write(frame(), vec!["ann"], told).await;
+        assert_eq!((left, written.unwrap()), (Vec::new(), vec!["ann"]));
+        assert_eq!(fs::read(file.path()).unwrap(), frame());
+    }
 }

@@ -44,6 +44,8 @@ pub(crate) const FORM_FRESH: Duration = Duration::from_hours(1);
 pub(crate) const ROW_BYTES: u64 = 700;
 /// How long a gate counts as alive after its last word.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
+/// Rows that are removed at once, for their age.
+pub(crate) const PURGE_ROWS: i64 = 256;
 /// Entries of one page of an export.
 pub(crate) const EXPORT_PAGE: i64 = 500;
 /// How long to wait for another process that is writing.
@@ -65,8 +67,6 @@ pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(15);
 /// How long a database server may take to be brought up to date.
 pub(crate) const MIGRATE_WAIT: Duration = Duration::from_mins(30);
-/// Entries that are removed by one statement, so that none is silent for too long.
-pub(crate) const PURGE_PAGE: i64 = 10_000;
 /// A page of a new SQLite database: room for several entries, so that fewer pages are written.
 pub(crate) const PAGE_BYTES: u64 = 16 * 1024;
 /// What may gather in SQLite's log before it is folded into the database beside the writing.

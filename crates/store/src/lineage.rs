@@ -31,7 +31,10 @@ impl Store {
     /// Removes what was no longer in force when the oldest entry was written: nothing that is left
     /// points to it. Says how much. Keep what is in force first.
     pub async fn prune_lineage(&self) -> Result<u64, Fault> {
-        self.write(Prune).await
+        match self.oldest().await? {
+            Some(oldest) => self.write(Prune { oldest }).await,
+            None => Ok(0),
+        }
     }
 
     pub async fn ancestor(&self, kind: &str, hash: &str) -> Result<Option<String>, Fault> {
@@ -83,7 +86,9 @@ impl Write for Kept {
     }
 }
 
-struct Prune;
+struct Prune {
+    oldest: Timestamp,
+}
 
 impl Write for Prune {
     type Done = u64;
@@ -92,8 +97,8 @@ impl Write for Prune {
 
     async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<u64, WriteError> {
         let margin = i64::try_from(limits::LINEAGE_MARGIN.as_millis()).unwrap_or(i64::MAX);
-        let query =
-            sqlx::query("DELETE FROM lineage WHERE seen_at < (SELECT MIN(at) FROM entries) - $1");
-        Ok(query.bind(margin).execute(connection).await?.rows_affected())
+        let before = self.oldest.as_millis().saturating_sub(margin);
+        let query = sqlx::query("DELETE FROM lineage WHERE seen_at < $1");
+        Ok(query.bind(before).execute(connection).await?.rows_affected())
     }
 }

@@ -3,7 +3,7 @@
 //! A write-class call is opened before its upstream sees a byte; a read-class call may only be
 //! closed, and its one entry then holds everything.
 
-use std::sync::{Mutex, PoisonError};
+mod late;
 
 use model::{Answer, ApprovalId, Fault, Record, RecordId, Timestamp};
 
@@ -11,9 +11,13 @@ use crate::approvals;
 use crate::claims::{self, Claim, ClaimOutcome};
 use crate::database::Connection;
 use crate::entry::{Draft, Phase};
+use crate::failpoint;
 use crate::store::Store;
 use crate::writer::{Write, WriteError};
-use crate::{chain, failpoint, limits};
+
+use late::Wanted;
+
+pub(crate) use late::Late;
 
 #[derive(Clone, Debug)]
 pub struct Opening {
@@ -40,78 +44,46 @@ pub struct Closing {
 impl Store {
     /// Writes the opening entry, redeems the approval and takes the claim: all, or nothing.
     ///
-    /// A caller that stops waiting must still close the record: it may have been opened.
+    /// A caller that stops waiting, or hears that it could not be written, must still close the record: it
+    /// may have been opened, and what it took is given back with the closing.
     pub async fn open_record(&self, opening: Opening) -> Result<Opened, Fault> {
         let draft = Draft::new((Phase::Open, self.now()), &opening.record, self.forms())?;
         let Opening { record: Record { record_id, .. }, redeem, claim } = opening;
+        let held = self.late().held();
+        held.begin(&record_id, Wanted { claim: claim.clone(), redeem: redeem.clone() });
+        let id = record_id.clone();
         let owner = self.owner().to_owned();
-        self.write(OpeningWrite { record_id, redeem, claim, draft, owner }).await
+        let opening = OpeningWrite { record_id, redeem, claim, draft, owner };
+        let opened = self.write_or_return(opening).await;
+        match &opened {
+            Ok(Opened::Fresh) => held.heard(&id),
+            Ok(Opened::Stored(_)) => held.end(&id),
+            // What was refused was not written; anything else may have been.
+            Err(unwritten) if unwritten.work.is_none() => held.end(&id),
+            Err(_) => {}
+        }
+        opened.map_err(|unwritten| unwritten.fault)
     }
 
     /// Writes the closing entry and settles the claim.
     ///
     /// If the database cannot be written, the caller is told so, and the closing is kept in memory
-    /// until [`Store::catch_up`] can write it.
+    /// until [`Store::catch_up`] can write it. What an opening took that nobody has heard of is given
+    /// back.
     pub async fn close_record(&self, closing: &Closing) -> Result<(), Fault> {
         let Closing { record, claim } = closing;
         let draft = Draft::new((Phase::Close, self.now()), record, self.forms())?;
         let record_id = record.record_id.clone();
-        let closing = ClosingWrite { record_id, claim: claim.clone(), draft };
+        let (unheard, claim) = (self.late().held().unheard(&record_id), claim.clone());
+        let closing = ClosingWrite { record_id, claim, unheard, draft, late: false };
         self.write_or_return(closing).await.map_err(|unwritten| {
             if let Some(closing) = unwritten.work {
                 self.late().push(closing);
             }
             unwritten.fault
-        })
-    }
-
-    /// Writes the closings that could not be written when they were due; says how many are left.
-    pub async fn catch_up(&self) -> usize {
-        for closing in self.late().take() {
-            // What failed may have been written all the same.
-            if self.has(&closing.draft).await {
-                continue;
-            }
-            if let Err(unwritten) = self.write_or_return(closing).await
-                && let Some(closing) = unwritten.work
-            {
-                self.late().push(closing);
-            }
-        }
-        self.late().len()
-    }
-
-    /// Whether this very entry is in the chain, as far as one can see.
-    async fn has(&self, draft: &Draft) -> bool {
-        match self.reader_of_entries().await {
-            Ok(mut reader) => {
-                chain::has(&mut reader, &draft.columns, &draft.body).await.unwrap_or(false)
-            }
-            Err(_cannot_be_read) => false,
-        }
-    }
-}
-
-/// Closings that wait for the database to come back. Bounded: beyond that, records stay open.
-#[derive(Debug, Default)]
-pub(crate) struct Late(Mutex<Vec<ClosingWrite>>);
-
-impl Late {
-    fn push(&self, closing: ClosingWrite) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() < limits::LATE_MAX {
-            waiting.push(closing);
-        } else {
-            tracing::error!(record.id = %closing.record_id, "a closing entry is lost: too many wait");
-        }
-    }
-
-    fn take(&self) -> Vec<ClosingWrite> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        })?;
+        self.late().held().end(&record.record_id);
+        Ok(())
     }
 }
 
@@ -163,7 +135,11 @@ impl Write for OpeningWrite {
 struct ClosingWrite {
     record_id: RecordId,
     claim: Option<ClaimOutcome>,
+    /// What is to be given back.
+    unheard: Option<Wanted>,
     draft: Draft,
+    /// It was tried before, and may have been written.
+    late: bool,
 }
 
 impl Write for ClosingWrite {
@@ -177,10 +153,17 @@ impl Write for ClosingWrite {
     }
 
     fn appended(&self) -> Option<()> {
-        self.claim.is_none().then_some(())
+        (self.claim.is_none() && self.unheard.is_none() && !self.late).then_some(())
     }
 
-    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+    fn found(&self) -> Option<()> {
+        self.late.then_some(())
+    }
+
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
+        if let Some(wanted) = &self.unheard {
+            wanted.undo(connection, &self.record_id, now).await?;
+        }
         if let Some(outcome) = &self.claim {
             claims::settle(connection, outcome, &self.record_id).await?;
             failpoint::write("claim.settled")?;

@@ -1,14 +1,18 @@
 //! Letting old entries go. The rest of the chain stays verifiable, and nothing goes unexported.
 //!
-//! A signed purge says what the last entry to go was; the walk along the chain begins there.
+//! A signed purge says what the last entry to go was; the walk along the chain begins there. How they go
+//! stands beside this.
+
+mod purge;
+mod turn;
 
 use model::{Fault, Timestamp};
 
-use crate::checkpoints::{self, Checkpoint, Word};
 use crate::database::{Connection, broken};
 use crate::limits;
 use crate::store::Store;
-use crate::writer::{Write, WriteError};
+
+pub use turn::Turn;
 
 /// What may go: the first entries, up to this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,13 +51,15 @@ impl Store {
         Ok((count(entries), count(entries).saturating_mul(count(bytes) + limits::ROW_BYTES)))
     }
 
-    /// Removes the entries for ever. Export them first.
-    pub async fn purge(&self, purgeable: Purgeable) -> Result<Checkpoint, Fault> {
-        let signed = self.sign(Word::Purge, purgeable.upto_seq, purgeable.hash)?;
-        // The word lies beside the database before anything goes.
-        self.note(&signed)?;
-        self.write(Purge(signed.clone())).await?;
-        Ok(signed)
+    /// When the oldest entry was written that is left. To look at all takes a while, so it is not done by
+    /// those who write: what they add meanwhile is newer.
+    pub(crate) async fn oldest(&self) -> Result<Option<Timestamp>, Fault> {
+        let mut reader = self.reader_of_entries().await?;
+        let oldest: Option<i64> = sqlx::query_scalar("SELECT MIN(at) FROM entries")
+            .fetch_one(&mut *reader)
+            .await
+            .map_err(broken)?;
+        Ok(oldest.map(Timestamp::from_millis))
     }
 
     async fn purgeable(&self, bound: &'static str, value: i64) -> Result<Option<Purgeable>, Fault> {
@@ -96,27 +102,4 @@ async fn first_open(
     .bind(since)
     .fetch_one(connection)
     .await
-}
-
-struct Purge(Checkpoint);
-
-impl Write for Purge {
-    type Done = ();
-    const UNWRITTEN: &'static str = "old entries could not be removed";
-    const FORGETS: bool = true;
-    const REFUSES_FIRST: bool = true;
-
-    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
-        checkpoints::insert(connection, &self.0).await?;
-        loop {
-            let some = sqlx::query(
-                "DELETE FROM entries WHERE seq <= $1 \
-                 AND seq < (SELECT MIN(seq) FROM entries) + $2",
-            );
-            let some = some.bind(self.0.seq).bind(limits::PURGE_PAGE);
-            if some.execute(&mut *connection).await?.rows_affected() == 0 {
-                return Ok(());
-            }
-        }
-    }
 }

@@ -74,17 +74,13 @@ fn make(dir: &Path) -> Result<Vec<u8>, SealError> {
 
 /// Whole or not at all: half a key would sign nothing, and keep another from being made.
 fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), SealError> {
-    let new = dir.join(format!("{name}.new"));
-    let mut file = folder::private_file(&new)?;
+    let new_name = format!("{name}.new");
+    let mut file = folder::private_file(&dir.join(&new_name))?;
     file.set_len(0)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     failpoint::file("seal.made")?;
-    std::fs::rename(&new, dir.join(name))?;
-    // The name is on disk with its folder.
-    #[cfg(unix)]
-    std::fs::File::open(dir)?.sync_all()?;
-    Ok(())
+    Ok(folder::rename(dir, &new_name, name)?)
 }
 
 /// The half of the key that everybody may know. A copy kept elsewhere is worth the most.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use model::{Clock, Fault, Secret, SessionId, Timestamp};
@@ -96,6 +96,8 @@ struct Inner {
     shared: bool,
     late: Late,
     forms: Forms,
+    /// The last purge that has left nothing in our journal.
+    purged: AtomicI64,
     /// This process makes calls, and does not only look.
     serving: AtomicBool,
 }
@@ -130,6 +132,7 @@ impl Store {
             shared,
             late,
             forms: Forms::default(),
+            purged: AtomicI64::default(),
             serving,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -139,20 +142,18 @@ impl Store {
     ///
     /// Later writes are refused. Closing twice is harmless.
     pub async fn close(&self) {
+        self.catch_up().await;
         if self.inner.serving.swap(false, Ordering::SeqCst) {
             self.take_leave().await;
         }
         self.inner.writer.refuse_further();
+        self.inner.late.end();
         self.inner.readers.close().await;
         self.inner.writer.finished().await;
     }
 
-    /// What a gate does last: nothing stays unwritten, unsigned or claimed that need not.
+    /// What a gate does last: nothing stays unsigned or claimed that need not.
     async fn take_leave(&self) {
-        let left = self.catch_up().await;
-        if left > 0 {
-            tracing::error!(records = left, "closing entries could not be written and are lost");
-        }
         let signed = self.checkpoint().await.map(|_| ());
         if let Err(fault) = signed.and(self.sign_off().await) {
             let detail = fault.log.as_deref().unwrap_or_default();
@@ -166,6 +167,10 @@ impl Store {
 
     pub(crate) fn late(&self) -> &Late {
         &self.inner.late
+    }
+
+    pub(crate) fn purged(&self) -> &AtomicI64 {
+        &self.inner.purged
     }
 
     pub(crate) fn forms(&self) -> &Forms {
@@ -184,6 +189,11 @@ impl Store {
 
     pub(crate) async fn reader(&self) -> Result<Lent<'_>, Fault> {
         self.inner.readers.lend().await.map_err(database::broken)
+    }
+
+    /// A reader beside the others, which goes when this is dropped.
+    pub(crate) async fn reader_of_ones_own(&self) -> Result<Connection, Fault> {
+        self.inner.readers.apart().await.map_err(database::broken)
     }
 
     /// For reading entries: whatever was acknowledged is there, too.

@@ -1,19 +1,21 @@
 //! Walking the chain: is every entry as it was written, where it was written, and is none missing?
 
-use std::collections::BTreeMap;
+mod said;
+mod walk;
+
 use std::path::Path;
 
 use model::Fault;
 use serde::Serialize;
 
-use crate::chain::{Link, hash};
-use crate::checkpoints::{self, Checkpoint, Word};
+use crate::chain::Link;
+use crate::checkpoints::{self, Checkpoint};
 use crate::database::{Connection, broken};
-use crate::entry::{self, Columns};
 use crate::forms::Shelf;
-use crate::limits;
 use crate::seal::PublicKey;
 use crate::store::Store;
+use said::Said;
+use walk::Walk;
 
 /// What a walk along the chain found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -87,137 +89,47 @@ impl Store {
     /// Reads every entry and checks its hash, its place, its columns, and every checkpoint.
     pub async fn verify_against(&self, witnesses: &Witnesses) -> Result<ChainReport, Fault> {
         let mut reader = self.reader_of_entries().await?;
-        let mut said = checkpoints::all(&mut reader).await?;
-        said.extend(witnesses.checkpoints.iter().cloned());
-        let mut walk = Walk::begin(said, &witnesses.keys);
-        let mut shelf = Shelf::default();
+        let mut first = before_first(&mut reader).await?;
         loop {
-            let page = page_after(&mut reader, walk.last.seq).await?;
-            if page.is_empty() {
-                return Ok(walk.end());
+            let report = look(&mut reader, first.as_ref(), witnesses).await?;
+            let now = before_first(&mut reader).await?;
+            let moved = now.as_ref().map(|link| link.seq) > first.as_ref().map(|link| link.seq);
+            // What a purge has taken from under our feet is no damage.
+            if report.damage.is_none() || !moved {
+                return Ok(report);
             }
-            for row in page {
-                let form = shelf.form_of(&row.body, &mut reader).await?;
-                if let Err(damage) = walk.step(&row, form.as_deref()) {
-                    return Ok(walk.report(Some(damage)));
-                }
-            }
+            first = now;
         }
     }
 }
 
-/// How far the walk has come.
-struct Walk {
-    last: Link,
-    purged: i64,
-    /// What is said about entries, and whether a key at hand has said it.
-    said: BTreeMap<i64, Vec<(Checkpoint, Option<bool>)>>,
-    checkpoints: u64,
-    unknown_keys: u64,
-}
-
-impl Walk {
-    /// From the last purge that a key at hand has signed, or from the first entry there ever was.
-    ///
-    /// Whoever can write the database can write a purge into it; only a signature tells.
-    fn begin(all: Vec<Checkpoint>, keys: &[PublicKey]) -> Self {
-        let mut said: BTreeMap<i64, Vec<_>> = BTreeMap::new();
-        for checkpoint in all {
-            let signed = keys.iter().find_map(|key| checkpoint.is_signed_by(key));
-            let about = said.entry(checkpoint.seq).or_default();
-            if !about.iter().any(|(known, _)| *known == checkpoint) {
-                about.push((checkpoint, signed));
+async fn look(
+    reader: &mut Connection,
+    first: Option<&Link>,
+    witnesses: &Witnesses,
+) -> Result<ChainReport, Fault> {
+    let mut all = checkpoints::all(reader).await?;
+    all.extend(witnesses.checkpoints.iter().cloned());
+    let mut walk = Walk::begin(Said::of(all, &witnesses.keys), first);
+    let mut shelf = Shelf::default();
+    loop {
+        let page = walk::page_after(reader, walk.place()).await?;
+        if page.is_empty() {
+            return Ok(walk.end());
+        }
+        for row in page {
+            let form = shelf.form_of(&row.body, reader).await?;
+            if let Err(damage) = walk.step(&row, form.as_deref()) {
+                return Ok(walk.report(Some(damage)));
             }
         }
-        let purge = said
-            .values()
-            .flatten()
-            .rev()
-            .find(|(said, signed)| said.kind == Word::Purge && *signed == Some(true));
-        let last = purge.map_or_else(Link::genesis, |(purge, _)| Link {
-            seq: purge.seq,
-            hash: purge.hash.clone(),
-        });
-        Self { purged: last.seq, last, said, checkpoints: 0, unknown_keys: 0 }
-    }
-
-    fn step(&mut self, row: &Row, form: Option<&str>) -> Result<(), Damage> {
-        let next = row.check(&self.last, form).map_err(|damage| self.gone(damage))?;
-        for (checkpoint, signed) in self.said.get(&next.seq).into_iter().flatten() {
-            match signed {
-                Some(false) => return Err(Damage::Forged),
-                _ if checkpoint.hash != next.hash => return Err(Damage::Changed),
-                Some(true) => self.checkpoints += 1,
-                None => self.unknown_keys += 1,
-            }
-        }
-        self.last = next;
-        Ok(())
-    }
-
-    /// Entries that are not there may have been signed away, by somebody nobody here knows.
-    fn gone(&mut self, damage: Damage) -> Damage {
-        if damage != Damage::Deleted && damage != Damage::Truncated {
-            return damage;
-        }
-        let beyond = self.said.range(self.last.seq + 1..).flat_map(|(_, said)| said);
-        let purges: Vec<_> = beyond.filter(|(said, _)| said.kind == Word::Purge).collect();
-        self.unknown_keys += purges.iter().filter(|(_, signed)| signed.is_none()).count() as u64;
-        if purges.is_empty() { damage } else { Damage::Forged }
-    }
-
-    /// Whatever is said about entries beyond the last one says that they were there.
-    fn end(mut self) -> ChainReport {
-        let cut = self.said.range(self.last.seq + 1..).next().is_some();
-        let damage = cut.then(|| self.gone(Damage::Truncated));
-        self.report(damage)
-    }
-
-    fn report(&self, damage: Option<Damage>) -> ChainReport {
-        let count = |number: i64| u64::try_from(number).unwrap_or_default();
-        ChainReport {
-            entries: count(self.last.seq - self.purged),
-            purged: count(self.purged),
-            head: self.last.hash.clone(),
-            checkpoints: self.checkpoints,
-            unknown_keys: self.unknown_keys,
-            first_bad: damage.map(|_| self.last.seq + 1),
-            damage,
-        }
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    seq: i64,
-    #[sqlx(flatten)]
-    columns: Columns<String>,
-    body: String,
-    prev_hash: String,
-    hash: String,
-}
-
-impl Row {
-    /// This entry's place, if it is as it was written after `last`.
-    fn check(&self, last: &Link, form: Option<&str>) -> Result<Link, Damage> {
-        let next = last.next(&self.body);
-        if self.seq != next.seq {
-            return Err(Damage::Deleted);
-        }
-        if self.prev_hash != last.hash && self.hash == hash(&self.prev_hash, &self.body) {
-            return Err(Damage::Moved);
-        }
-        let linked = self.prev_hash == last.hash && self.hash == next.hash;
-        let told = entry::told(&self.body, form).as_ref() == Some(&self.columns);
-        if linked && told { Ok(next) } else { Err(Damage::Changed) }
-    }
-}
-
-async fn page_after(connection: &mut Connection, seq: i64) -> Result<Vec<Row>, Fault> {
-    sqlx::query_as("SELECT * FROM entries WHERE seq > $1 ORDER BY seq LIMIT $2")
-        .bind(seq)
-        .bind(limits::CHAIN_PAGE)
-        .fetch_all(connection)
+/// The place before the first entry, as that entry has it.
+async fn before_first(connection: &mut Connection) -> Result<Option<Link>, Fault> {
+    sqlx::query_as("SELECT seq - 1 AS seq, prev_hash AS hash FROM entries ORDER BY seq LIMIT 1")
+        .fetch_optional(connection)
         .await
         .map_err(broken)
 }

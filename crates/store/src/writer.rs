@@ -4,7 +4,7 @@
 //! the journal, and from there to the database beside the writing; everything else is a transaction,
 //! which takes along what the journal holds. If either fails within a batch, connection and journal
 //! are given up, and each item is tried once more by itself, unless its entry turns out to be there
-//! already.
+//! already: a commit whose answer was lost may have happened, or may just be happening.
 
 mod batch;
 mod filing;
@@ -27,7 +27,7 @@ use crate::entry::Draft;
 use crate::forms::Noted;
 use crate::limits;
 
-use batch::Failure;
+use batch::{Failure, Try};
 use filing::Filing;
 use fold::Fold;
 use inbox::Inbox;
@@ -56,6 +56,11 @@ pub(crate) trait Write: Send + Sync + 'static {
 
     /// What comes of it, where the entry is all there is to write.
     fn appended(&self) -> Option<Self::Done> {
+        None
+    }
+
+    /// What is said where its entry turns out to be in the chain already; none if nobody tried before.
+    fn found(&self) -> Option<Self::Done> {
         None
     }
 
@@ -138,11 +143,14 @@ impl Writer {
     }
 
     pub(crate) async fn write<W: Write>(&self, work: W) -> Result<W::Done, Unwritten<W>> {
-        let closed = || Unwritten::new("the store is closed");
+        const CLOSED: &str = "the store is closed";
         let (reply, answer) = oneshot::channel();
         let item: Box<dyn Item> = Box::new(Waiting::new(work, reply));
-        self.inbox.put(item).await.map_err(|_closed| closed())?;
-        answer.await.unwrap_or_else(|_gone| Err(closed()))
+        // What is not queued comes back as what could not be written does.
+        if let Err(unsent) = self.inbox.put(item).await {
+            unsent.fail(CLOSED);
+        }
+        answer.await.unwrap_or_else(|_gone| Err(Unwritten::new(CLOSED)))
     }
 
     pub(crate) fn refuse_further(&self) {
@@ -244,8 +252,8 @@ impl Desk {
 
     /// Once more where another process came first.
     async fn commit_fresh(&mut self, batch: &mut Vec<Box<dyn Item>>) -> Result<(), Failure> {
-        match self.commit(batch).await {
-            Err(Failure::Stale) => self.commit(batch).await,
+        match self.commit(batch, Try::First).await {
+            Err(Failure::Stale) => self.commit(batch, Try::First).await,
             tried => tried,
         }
     }
@@ -268,7 +276,7 @@ impl Desk {
             alone.push(item);
             let tried = match &unreachable {
                 Some(cause) => Err(Failure::Unreachable(String::clone(cause))),
-                None => self.once_more(&mut alone).await,
+                None => self.commit(&mut alone, Try::Again).await,
             };
             let Some(item) = alone.pop() else { continue };
             match tried {
@@ -281,18 +289,6 @@ impl Desk {
                 Err(Failure::Stale) => item.fail("others write faster than this gate"),
             }
         }
-    }
-
-    /// A commit whose answer was lost may have happened: then the entry is there.
-    async fn once_more(&mut self, alone: &mut Vec<Box<dyn Item>>) -> Result<(), Failure> {
-        if let Some(item) = alone.first()
-            && let Some(draft) = item.draft()
-            && item.has_run()
-            && self.has(draft).await?
-        {
-            return Ok(());
-        }
-        self.commit(alone).await
     }
 }
 

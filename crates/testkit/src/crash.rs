@@ -3,8 +3,9 @@
 //! On PostgreSQL two gates work at once and one of them dies; the other must go on.
 //!
 //! A ledger outside the gate notes every effect. After each death: every acknowledged call has its
-//! record, every effect has an opening entry, no key and no yes has two effects, and the chain
-//! verifies. The next gate is asked again for what nobody has heard the end of.
+//! record, every effect has an opening entry, no key and no yes has two effects, no entry stands there
+//! twice, no key is held for a call that has ended, and the chain verifies. The next gate is asked
+//! again for what nobody has heard the end of, or heard that it could not be recorded.
 
 mod callers;
 mod client;

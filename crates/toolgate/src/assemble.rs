@@ -33,7 +33,7 @@ use gateway::{DriftRule, DriftRules, Gateway, Meaning, Parts, Refreshed, Setting
 use manifest::AdapterManifest;
 use model::{Clock, UpstreamName};
 use store::{InstanceLock, LockError, Store};
-use tokio_util::task::AbortOnDropHandle;
+use tokio::task::JoinSet;
 use upstream::Upstreams;
 use upstream::stdio::Guard;
 
@@ -50,7 +50,7 @@ pub struct Gate {
     pub doorkeeper: Doorkeeper,
     pub refreshed: Refreshed,
     _lock: Option<InstanceLock>,
-    _upkeep: AbortOnDropHandle<()>,
+    _upkeep: JoinSet<()>,
 }
 
 /// Builds the gate and fills its catalogue. Upstreams that fail are reported, not fatal, unless
@@ -110,7 +110,7 @@ pub async fn gate_at(
     gateway.keep_lineage().await?;
     known.keep(&gateway.listed().await);
     let after = upkeep::After { known, watched };
-    let upkeep = upkeep::start(Arc::clone(&gateway), store, &config.records, data, after);
+    let upkeep = upkeep::start(&gateway, &store, &config.records, data, after);
     let doorkeeper = governing::doorkeeper(config);
     Ok(Gate { gateway, doorkeeper, refreshed, _lock: lock, _upkeep: upkeep })
 }

@@ -2,7 +2,7 @@
 
 use model::{Approval, ApprovalId, ApprovalState, CallId, Fault, Timestamp};
 
-use crate::database::Connection;
+use crate::database::{self, Connection};
 use crate::writer::WriteError;
 use crate::{limits, prefix, word};
 
@@ -154,6 +154,39 @@ pub(super) async fn redeem(
     .execute(connection)
     .await?;
     Ok(redeemed.rows_affected() == 1)
+}
+
+/// Undoes [`redeem`], where nothing else lives for the same subject.
+pub(super) async fn give_back(
+    connection: &mut Connection,
+    approval_id: &ApprovalId,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE approvals SET state = 'approved' \
+         WHERE approval_id = $1 AND state = 'redeemed' AND expires_at > $2 \
+         AND NOT EXISTS (SELECT 1 FROM approvals AS other \
+         WHERE other.subject_hash = approvals.subject_hash \
+         AND other.state IN ('pending', 'approved'))",
+    )
+    .bind(approval_id.as_str())
+    .bind(now.as_millis())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// As many as go at once of those that were over before this; says how many.
+pub(super) async fn remove_over(
+    connection: &mut Connection,
+    before: i64,
+) -> Result<u64, sqlx::Error> {
+    let delete = sqlx::query(
+        "DELETE FROM approvals WHERE approval_id IN \
+         (SELECT approval_id FROM approvals WHERE expires_at < $1 LIMIT $2)",
+    );
+    // What was asked about holds arguments.
+    database::erase(connection, delete.bind(before).bind(limits::PURGE_ROWS)).await
 }
 
 async fn resolve(connection: &mut Connection, id: &str) -> Result<Option<String>, WriteError> {

@@ -45,7 +45,7 @@ impl Store {
     }
 
     /// A person has looked: it took effect, and this is what came of it. Whoever asks with the key
-    /// again gets this answer.
+    /// again gets this answer, from now on for as long as any other is remembered.
     pub async fn confirm_claim(
         &self,
         record: &str,
@@ -62,8 +62,9 @@ impl Store {
         answer: Option<Answer>,
     ) -> Result<Record, Fault> {
         let record_id = self.doubtful(record).await?;
-        let Some(mut record) = self.record(&record_id).await? else {
-            return Err(unknown(&record_id));
+        let mut record = match self.record(&record_id).await? {
+            Some(record) => record,
+            None => self.remnant(&record_id).await?.ok_or_else(|| unknown(&record_id))?,
         };
         let (status, deed) = match &answer {
             Some(_) => (RecordStatus::Completed, "confirmed"),
@@ -117,16 +118,18 @@ impl Write for Resolution {
         Some(&self.draft)
     }
 
-    async fn write(&self, connection: &mut Connection, _now: Timestamp) -> Result<(), WriteError> {
+    async fn write(&self, connection: &mut Connection, now: Timestamp) -> Result<(), WriteError> {
         let settled = match &self.answer {
             None => sqlx::query("DELETE FROM claims WHERE record_id = $1 AND state = 'unknown'")
                 .bind(self.record_id.as_str()),
             Some(answer) => sqlx::query(
-                "UPDATE claims SET state = 'done', answer = $2 \
+                "UPDATE claims SET state = 'done', answer = $2, \
+                 expires_at = $3 + expires_at - claimed_at \
                  WHERE record_id = $1 AND state = 'unknown'",
             )
             .bind(self.record_id.as_str())
-            .bind(rows::to_text(answer)?),
+            .bind(rows::to_text(answer)?)
+            .bind(now.as_millis()),
         };
         match settled.execute(connection).await?.rows_affected() {
             0 => Err(unknown(self.record_id.as_str()).into()),

@@ -3,7 +3,8 @@
 use model::{Answer, Code, Fault, RecordId, Timestamp};
 
 use super::{Claim, ClaimState};
-use crate::database::Connection;
+use crate::database::{self, Connection};
+use crate::limits;
 use crate::records::Opened;
 
 #[derive(sqlx::FromRow)]
@@ -95,13 +96,41 @@ pub(super) async fn remove(connection: &mut Connection, claim: &Claim) -> Result
     Ok(())
 }
 
-/// How many answers were remembered no longer, and are gone.
+/// How many answers were remembered no longer, and are gone: as many as go at once.
 pub(super) async fn forget(
     connection: &mut Connection,
     now: Timestamp,
 ) -> Result<u64, sqlx::Error> {
-    let query = sqlx::query("DELETE FROM claims WHERE state = 'done' AND expires_at <= $1");
-    Ok(query.bind(now.as_millis()).execute(connection).await?.rows_affected())
+    let delete = sqlx::query(
+        "DELETE FROM claims WHERE (scope, key) IN (SELECT scope, key FROM claims \
+         WHERE state = 'done' AND expires_at <= $1 ORDER BY expires_at LIMIT $2)",
+    );
+    database::erase(connection, delete.bind(now.as_millis()).bind(limits::PURGE_ROWS)).await
+}
+
+/// The records for which this process holds keys.
+pub(crate) async fn of_owner(
+    connection: &mut Connection,
+    owner: &str,
+) -> Result<Vec<String>, sqlx::Error> {
+    let query = sqlx::query_scalar(
+        "SELECT record_id FROM claims WHERE owner = $1 AND state IN ('claimed', 'dispatched')",
+    );
+    query.bind(owner).fetch_all(connection).await
+}
+
+/// Nobody closes this record any more: what was never sent is free, what was sent is in doubt.
+pub(crate) async fn let_go(
+    connection: &mut Connection,
+    record_id: &str,
+) -> Result<(), sqlx::Error> {
+    for settle in [
+        "DELETE FROM claims WHERE record_id = $1 AND state = 'claimed'",
+        "UPDATE claims SET state = 'unknown' WHERE record_id = $1 AND state = 'dispatched'",
+    ] {
+        sqlx::query(settle).bind(record_id).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// Whether the claim was the record's own; it is free now.

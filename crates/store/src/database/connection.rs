@@ -30,6 +30,11 @@ impl Connection {
         Self { inner, patience, unanswered: false, abandoned: false }
     }
 
+    /// Whether it is SQLite's, and no server's.
+    pub(super) fn is_embedded(&self) -> bool {
+        self.inner.backend_name() == "SQLite"
+    }
+
     /// Whether the next to use it would hear what is meant for them.
     pub(super) fn is_sound(&self) -> bool {
         !self.unanswered

@@ -45,6 +45,15 @@ impl Readers {
         Ok(Lent { connection, _place: place })
     }
 
+    /// A connection beside those that are lent, for whoever keeps it: it takes nobody's place, and goes
+    /// when it is dropped.
+    pub(crate) async fn apart(&self) -> Result<Connection, sqlx::Error> {
+        if self.room.is_closed() {
+            return Err(sqlx::Error::PoolClosed);
+        }
+        self.database.reader().await
+    }
+
     /// Waits for all that are lent; nobody gets one any more.
     pub(crate) async fn close(&self) {
         let Ok(all) = self.room.acquire_many(limits::READERS_MAX).await else { return };

@@ -58,7 +58,7 @@ fn settings() -> String {
     let (page, log_pages, kept) = (limits::PAGE_BYTES, limits::LOG_PAGES, limits::LOG_KEPT_BYTES);
     format!(
         "PRAGMA page_size = {page}; PRAGMA busy_timeout = {busy_ms}; PRAGMA synchronous = FULL; \
-         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; \
+         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA secure_delete = FAST; \
          PRAGMA wal_autocheckpoint = {log_pages}; PRAGMA journal_size_limit = {kept}"
     )
 }

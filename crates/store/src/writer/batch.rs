@@ -24,17 +24,28 @@ pub(super) enum Failure {
     Broken(String),
 }
 
+/// Whether these items may have been written before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Try {
+    First,
+    Again,
+}
+
 impl Desk {
     /// All items together; those that were refused leave nothing. Those that are left in it are still
     /// to be answered.
-    pub(super) async fn commit(&mut self, items: &mut Vec<Box<dyn Item>>) -> Result<(), Failure> {
+    pub(super) async fn commit(
+        &mut self,
+        items: &mut Vec<Box<dyn Item>>,
+        times: Try,
+    ) -> Result<(), Failure> {
         let mut connection = self.take_connection().await?;
         if items.iter().any(|item| item.draft().is_some()) {
             self.take_journal(&mut connection).await?;
-        } else if self.unfiled.load(Ordering::SeqCst) {
+        } else if self.unfiled.load(Ordering::SeqCst) || items.iter().any(|item| item.forgets()) {
             self.try_journal(&mut connection).await;
         }
-        match self.write(&mut connection, items).await {
+        match self.write(&mut connection, items, times).await {
             Ok(head) => {
                 self.head = head;
                 self.connection = Some(connection);
@@ -54,29 +65,14 @@ impl Desk {
         }
     }
 
-    /// Whether this very entry is in the chain.
-    pub(super) async fn has(&mut self, draft: &Draft) -> Result<bool, Failure> {
-        let mut connection = self.take_connection().await?;
-        self.take_journal(&mut connection).await?;
-        match chain::has(&mut connection, &draft.columns, &draft.body).await {
-            Ok(has) => {
-                self.connection = Some(connection);
-                Ok(has)
-            }
-            Err(error) => Err(Failure::Broken(error.to_string())),
-        }
-    }
-
     async fn take_connection(&mut self) -> Result<Connection, Failure> {
         self.database.check_place().map_err(Failure::Unreachable)?;
-        match self.connection.take() {
-            Some(connection) => Ok(connection),
-            None => self
-                .database
-                .reconnect()
-                .await
-                .map_err(|error| Failure::Unreachable(error.to_string())),
+        if let Some(connection) = self.connection.take() {
+            return Ok(connection);
         }
+        let unreachable = |error: sqlx::Error| Failure::Unreachable(error.to_string());
+        failpoint::write(failpoint::RECONNECTING).map_err(unreachable)?;
+        self.database.reconnect().await.map_err(unreachable)
     }
 
     /// Nothing is added to the chain before what the journal says is in the database.
@@ -115,6 +111,7 @@ impl Desk {
         &mut self,
         connection: &mut Connection,
         items: &mut Vec<Box<dyn Item>>,
+        times: Try,
     ) -> Result<Option<Link>, sqlx::Error> {
         failpoint::write("batch.begun")?;
         let now = self.clock.now();
@@ -122,12 +119,13 @@ impl Desk {
         // Where others may write too, the head is worth nothing before the lock is ours.
         let head = self.head.clone().filter(|_| self.database.is_embedded());
         if let Some(head) = &head
+            && times == Try::First
             && forms.is_empty()
             && let Some(written) = self.write_down(items, head).await?
         {
             return Ok(Some(written));
         }
-        let head = self.transact(connection, items, head, &forms).await?;
+        let head = self.transact(connection, (items, times), head, &forms).await?;
         self.noted.note(&forms, now);
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.expected = items.len() + self.inbox.len();
@@ -170,7 +168,7 @@ impl Desk {
     async fn transact(
         &mut self,
         connection: &mut Connection,
-        items: &mut [Box<dyn Item>],
+        (items, times): (&mut [Box<dyn Item>], Try),
         head: Option<Link>,
         forms: &[Arc<Form>],
     ) -> Result<Option<Link>, sqlx::Error> {
@@ -188,7 +186,13 @@ impl Desk {
         let mut drafts = Vec::new();
         let forgets = items.iter().any(|item| item.forgets());
         for item in items {
-            if let Fate::Keep = self.run(&mut transaction, item).await?
+            // Asked where nobody else can write: whoever still commits comes before.
+            if (times == Try::Again && item.has_run() || item.is_late())
+                && let Some(draft) = item.draft()
+                && chain::has(&mut transaction, &draft.columns, &draft.body).await?
+            {
+                item.was_there();
+            } else if let Fate::Keep = self.run(&mut transaction, item).await?
                 && let Some(draft) = item.draft()
             {
                 drafts.push(draft.parts());

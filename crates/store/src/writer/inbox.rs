@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use super::item::Item;
@@ -28,10 +28,6 @@ struct State {
     closed: bool,
 }
 
-/// Nothing is taken any more.
-#[derive(Debug)]
-pub(super) struct Closed;
-
 impl Default for Inbox {
     fn default() -> Self {
         Self { state: Mutex::default(), room: Semaphore::new(limits::QUEUE_MAX) }
@@ -39,15 +35,16 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Puts it in once there is room.
-    pub(super) async fn put(&self, item: Box<dyn Item>) -> Result<(), Closed> {
-        let coming = Coming::enter(self)?;
+    /// Puts it in once there is room, or hands it back if nothing is taken any more.
+    pub(super) async fn put(&self, item: Box<dyn Item>) -> Result<(), Box<dyn Item>> {
+        let Some(coming) = Coming::enter(self) else { return Err(item) };
         let room = match self.room.try_acquire() {
-            Ok(room) => room,
-            Err(_full) => self.room.acquire().await.map_err(|_closed| Closed)?,
+            Ok(room) => Some(room),
+            // INVARIANT: nobody closes the semaphore.
+            Err(_full) => self.room.acquire().await.ok(),
         };
         // Given back by who takes the item.
-        room.forget();
+        room.into_iter().for_each(SemaphorePermit::forget);
         coming.put(item);
         Ok(())
     }
@@ -158,13 +155,13 @@ impl std::fmt::Debug for State {
 struct Coming<'a>(Option<&'a Inbox>);
 
 impl<'a> Coming<'a> {
-    fn enter(inbox: &'a Inbox) -> Result<Self, Closed> {
+    fn enter(inbox: &'a Inbox) -> Option<Self> {
         let mut state = inbox.lock();
         if state.closed {
-            return Err(Closed);
+            return None;
         }
         state.coming += 1;
-        Ok(Self(Some(inbox)))
+        Some(Self(Some(inbox)))
     }
 
     fn put(mut self, item: Box<dyn Item>) {
@@ -208,7 +205,7 @@ mod tests {
 
     fn fill(inbox: &Inbox, count: usize) {
         for _ in 0..count {
-            inbox.put(item()).now_or_never().unwrap().unwrap();
+            assert!(inbox.put(item()).now_or_never().unwrap().is_ok());
         }
     }
 
@@ -253,7 +250,7 @@ mod tests {
         assert!(inbox.gather(0, None).await);
         inbox.take(&mut batch);
         assert_eq!(batch.len(), limits::BATCH_MAX);
-        waiting.await.unwrap();
+        assert!(waiting.await.is_ok());
         while inbox.gather(0, None).await {
             inbox.take(&mut batch);
         }
@@ -267,6 +264,6 @@ mod tests {
             tokio::task::yield_now().await;
             inbox.close();
         };
-        assert_eq!(tokio::join!(inbox.gather(4, None), closing).0, false);
+        assert!(!tokio::join!(inbox.gather(4, None), closing).0);
     }
 }

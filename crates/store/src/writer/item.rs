@@ -33,6 +33,12 @@ pub(super) trait Item: Send {
     /// Whether there is a result of an earlier run.
     fn has_run(&self) -> bool;
 
+    /// Whether it was queued before, and may have been written then.
+    fn is_late(&self) -> bool;
+
+    /// Its entry is in the chain, so the result is that of the run that put it there.
+    fn was_there(&mut self);
+
     /// Hands over the result of the last run.
     fn acknowledge(self: Box<Self>);
 
@@ -105,6 +111,16 @@ impl<W: Write> Item for Waiting<W> {
 
     fn has_run(&self) -> bool {
         self.result.is_some()
+    }
+
+    fn is_late(&self) -> bool {
+        self.work.found().is_some()
+    }
+
+    fn was_there(&mut self) {
+        if self.result.is_none() {
+            self.result = self.work.found().map(Ok);
+        }
     }
 
     fn acknowledge(self: Box<Self>) {

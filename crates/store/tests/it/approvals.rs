@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::{Approval, ApprovalId, ApprovalState, Code, Fault};
 use toolgate_store::{Opened, Opening, Store, Verdict};
 
-use crate::home::{Home, approval, record};
+use crate::home::{Home, approval, closing, completed, record};
 
 fn yes(approver: &str) -> Verdict {
     Verdict { approved: true, approver: approver.to_owned(), reason: None }
@@ -201,4 +201,47 @@ async fn one_caller_cannot_flood_people_with_questions() {
     assert_eq!(store.approval("apr_104").await.unwrap(), Some(namesake));
     store.answer("apr_007", yes("bob")).await.unwrap();
     store.ask(approval("103", "another")).await.unwrap();
+}
+
+/// A question is kept as long as an entry may name it, and as long as an answer to it holds.
+#[tokio::test]
+async fn questions_leave_with_the_last_entry_that_may_name_them() {
+    let home = Home::new();
+    let store = home.open().await;
+    assert_eq!(store.prune_approvals().await, Ok(0), "there is no entry yet");
+    for id in ["pending", "approved", "rejected", "redeemed"] {
+        store.ask(approval(id, id)).await.unwrap();
+    }
+    store.answer("apr_approved", yes("bob")).await.unwrap();
+    store.answer("apr_rejected", Verdict { approved: false, ..yes("bob") }).await.unwrap();
+    store.answer("apr_redeemed", yes("bob")).await.unwrap();
+    redeem(&store, "apr_redeemed", "old").await.unwrap();
+    assert_eq!(store.prune_approvals().await, Ok(0));
+    home.clock.advance(Duration::from_hours(48));
+    let lasting = Approval {
+        expires_at: home.clock.now().after(Duration::from_hours(72)),
+        ..approval("lasting", "lasting")
+    };
+    store.ask(lasting).await.unwrap();
+    store.close_record(&closing(completed("new"))).await.unwrap();
+    assert_eq!(store.prune_approvals().await, Ok(0), "the first entry may name them");
+    store.purge(store.beyond(1).await.unwrap().unwrap()).await.unwrap();
+    assert_eq!(store.prune_approvals().await, Ok(4));
+    assert_eq!(ids(&store, None).await, ["apr_lasting"]);
+}
+
+/// However many there are, they go a part at a time.
+#[tokio::test]
+async fn many_questions_leave_in_parts() {
+    let home = Home::new();
+    let store = home.open().await;
+    for number in 0..300 {
+        let (id, asker) = (format!("{number:03}"), format!("user:{number}"));
+        store.ask(Approval { requested_by: asker, ..approval(&id, &id) }).await.unwrap();
+    }
+    home.clock.advance(Duration::from_hours(48));
+    store.close_record(&closing(completed("new"))).await.unwrap();
+    let before = store.commits();
+    assert_eq!(store.prune_approvals().await, Ok(300));
+    assert_eq!(store.commits() - before, 2);
 }

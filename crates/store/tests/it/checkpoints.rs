@@ -121,6 +121,89 @@ async fn a_purge_that_no_known_key_signed_removes_nothing_in_silence() {
     check("own", 0).await;
 }
 
+/// A purge is noted beside the database before anything goes. If nothing goes, nothing is skipped.
+#[tokio::test]
+async fn a_purge_that_failed_hides_nothing() {
+    let home = Home::in_folder();
+    let store = filled(&home, 5).await;
+    let beyond = store.beyond(2).await.unwrap().unwrap();
+    let away = home.dir().join("elsewhere.db");
+    std::fs::rename(home.database(), &away).unwrap();
+    assert!(store.purge(beyond).await.is_err());
+    std::fs::rename(&away, home.database()).unwrap();
+    assert_eq!(Witnesses::beside(&home.dir()).checkpoints.len(), 1, "it is noted");
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.purged, report.damage), (5, 0, None));
+    home.disarm().await;
+    let change = "UPDATE entries SET body = replace(body, '12.5', '99.5') WHERE seq = 2";
+    sqlx::raw_sql(change).execute(&mut home.raw().await).await.unwrap();
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.first_bad, report.damage), (Some(2), Some(Damage::Changed)));
+}
+
+/// Of nine entries, two are gone, five are signed away and the last two of these still there.
+async fn broken_off(home: &Home) -> Store {
+    let store = filled(home, 9).await;
+    let purge = async |keep: u64| {
+        store.purge(store.beyond(keep).await.unwrap().unwrap()).await.unwrap();
+    };
+    purge(7).await;
+    let mut raw = home.raw().await;
+    let aside = "CREATE TABLE aside AS SELECT * FROM entries WHERE seq BETWEEN 4 AND 5";
+    sqlx::raw_sql(aside).execute(&mut raw).await.unwrap();
+    purge(4).await;
+    let back = "INSERT INTO entries SELECT * FROM aside; DROP TABLE aside";
+    sqlx::raw_sql(back).execute(&mut raw).await.unwrap();
+    store
+}
+
+/// What is signed away may go at any time, the first first; as long as it is there it is looked at.
+#[tokio::test]
+async fn what_a_purge_has_not_removed_yet_is_looked_at() {
+    let check = async |tampering: &'static str, damage: Option<(i64, Damage)>, purged: u64| {
+        let home = Home::new();
+        let store = broken_off(&home).await;
+        home.disarm().await;
+        sqlx::raw_sql(tampering).execute(&mut home.raw().await).await.unwrap();
+        let report = store.verify_chain().await.unwrap();
+        assert_eq!(report.first_bad.zip(report.damage), damage, "{tampering}");
+        assert_eq!(report.purged, purged, "{tampering}");
+    };
+    check("SELECT 1", None, 3).await;
+    check("DELETE FROM entries WHERE seq = 4", None, 4).await;
+    check("DELETE FROM entries WHERE seq < 6", None, 5).await;
+    check("DELETE FROM entries WHERE seq < 7", Some((6, Damage::Deleted)), 5).await;
+    check("DELETE FROM entries WHERE seq = 5", Some((5, Damage::Deleted)), 3).await;
+    check("DELETE FROM entries WHERE seq > 4", Some((5, Damage::Truncated)), 3).await;
+    let body = "UPDATE entries SET body = replace(body, '12.5', '99.5') WHERE seq = 4";
+    check(body, Some((4, Damage::Changed)), 3).await;
+    // Whoever hides where the first comes from cannot hide what it leads to.
+    check("UPDATE entries SET prev_hash = hash WHERE seq = 4", Some((4, Damage::Changed)), 3).await;
+    let earlier = "INSERT INTO entries SELECT 3, record_id, call_id, phase, at, tool, status, \
+                   principal, run_id, body, prev_hash, hash FROM entries WHERE seq = 4";
+    check(earlier, Some((4, Damage::Moved)), 2).await;
+}
+
+/// The chain may be computed anew; what was signed about it is not.
+#[tokio::test]
+async fn what_was_computed_anew_up_to_a_purge_shows() {
+    let home = Home::new();
+    let store = broken_off(&home).await;
+    let entries = store.export(&RecordFilter::default(), 0).await.unwrap();
+    let (mut last, mut raw) = (entries[0].prev_hash.clone(), home.raw().await);
+    home.disarm().await;
+    for entry in &entries[..2] {
+        let body = entry.entry.get().replace("12.5", "99.5");
+        let hash = model::canonical::hash_bytes(format!("{last}{body}").as_bytes());
+        let change = "UPDATE entries SET body = $1, prev_hash = $2, hash = $3 WHERE seq = $4";
+        let change = sqlx::query(change).bind(body).bind(last).bind(hash.clone()).bind(entry.seq);
+        change.execute(&mut raw).await.unwrap();
+        last = hash;
+    }
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.first_bad, report.damage), (Some(5), Some(Damage::Changed)));
+}
+
 /// Gates on one database sign with a key each; whoever verifies needs them all.
 #[tokio::test]
 async fn a_purge_of_another_gate_is_borne_out_by_its_key() {
@@ -177,6 +260,102 @@ async fn definitions_leave_with_the_last_entry_that_may_point_to_them() {
     assert_eq!(store.prune_lineage().await, Ok(1));
     assert_eq!(store.ancestor("definition", "old").await, Ok(None));
     assert_eq!(store.ancestor("definition", "lasting").await, Ok(Some("{}".to_owned())));
+}
+
+/// Nobody needs to be told what entries were that nobody has.
+#[tokio::test]
+async fn checkpoints_leave_with_the_entries_they_are_about() {
+    let home = Home::new();
+    let store = home.open().await;
+    for number in 0..8 {
+        store.close_record(&closing(completed(&number.to_string()))).await.unwrap();
+        store.checkpoint().await.unwrap();
+    }
+    let file = home.dir().join("checkpoints.jsonl");
+    let mut copy = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("half a li\n{copy}")).unwrap();
+    let told = async || {
+        let database = store.checkpoints().await.unwrap();
+        let beside = Witnesses::beside(&home.dir()).checkpoints;
+        assert!(database.iter().all(|checkpoint| beside.contains(checkpoint)), "{beside:?}");
+        assert_eq!(database.len(), beside.len());
+        database.iter().map(|checkpoint| checkpoint.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(told().await, [1, 2, 3, 4, 5, 6, 7, 8]);
+    for (keep, left) in [(5, &[3, 3, 4, 5, 6, 7, 8][..]), (2, &[6, 6, 7, 8][..])] {
+        store.purge(store.beyond(keep).await.unwrap().unwrap()).await.unwrap();
+        assert_eq!(told().await, left);
+        let report = store.verify_chain().await.unwrap();
+        assert_eq!((report.entries, report.checkpoints, report.damage), (keep, keep, None));
+    }
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("half a li\n"), "nobody knows");
+    // A copy that was taken before still bears out what is left.
+    copy.push_str(&std::fs::read_to_string(&file).unwrap());
+    let mut witnesses = Witnesses::beside(&home.dir());
+    witnesses.add(&copy);
+    let report = store.verify_against(&witnesses).await.unwrap();
+    assert_eq!((report.checkpoints, report.damage), (2, None));
+    let mut raw = home.raw().await;
+    for seq in [6, 8] {
+        let error = sqlx::query("DELETE FROM checkpoints WHERE seq = $1").bind(seq);
+        let error = error.execute(&mut raw).await.unwrap_err().to_string();
+        assert!(error.contains("checkpoints are append-only"), "{seq}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn one_process_at_a_time_removes_entries() {
+    let home = Home::new();
+    let (store, other) = (home.open().await, home.open().await);
+    for _ in 0..2 {
+        let turn = store.turn_to_prune().await.unwrap().unwrap();
+        assert!(other.turn_to_prune().await.unwrap().is_none());
+        turn.end().await;
+        other.turn_to_prune().await.unwrap().unwrap().end().await;
+    }
+    let elsewhere = Home::new();
+    let _turn = store.turn_to_prune().await.unwrap().unwrap();
+    assert!(elsewhere.open().await.turn_to_prune().await.unwrap().is_some(), "another history");
+}
+
+/// However much goes, it goes in parts, and others write and read in between.
+#[tokio::test]
+async fn a_long_purge_holds_nobody_up() {
+    let home = Home::new();
+    let store = filled(&home, 600).await;
+    let beyond = store.beyond(20).await.unwrap().unwrap();
+    let before = store.commits();
+    let closing = closing(completed("beside"));
+    let (purged, closed, report) =
+        tokio::join!(store.purge(beyond), store.close_record(&closing), store.verify_chain());
+    closed.unwrap();
+    assert_eq!(purged.unwrap().seq, 580);
+    assert!(store.commits() - before >= 4, "a part at a time: 580 entries are three");
+    assert_eq!(report.unwrap().damage, None, "what goes meanwhile is not missed");
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.purged, report.damage), (21, 580, None));
+}
+
+/// Free pages of the file would keep it for whoever looks there.
+#[tokio::test]
+async fn what_was_purged_cannot_be_read_in_the_file() {
+    let home = Home::in_folder();
+    let store = home.open().await;
+    for number in 0..40 {
+        let mut secret = completed(&number.to_string());
+        secret.call.args = serde_json::json!({"note": format!("mark-of-{number} ").repeat(40)});
+        store.close_record(&closing(secret)).await.unwrap();
+    }
+    let beyond = store.beyond(5).await.unwrap().unwrap();
+    store.purge(beyond).await.unwrap();
+    store.close().await;
+    let file = std::fs::read(home.database()).unwrap();
+    let marks = |number: u32| {
+        let mark = format!("mark-of-{number} ");
+        file.windows(mark.len()).filter(|bytes| *bytes == mark.as_bytes()).count()
+    };
+    assert_eq!((0..35).map(marks).sum::<usize>(), 0);
+    assert!((35..40).all(|number| marks(number) >= 40), "what is kept is there");
 }
 
 /// Nothing leaves that no purge has signed away.

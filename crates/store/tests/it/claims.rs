@@ -7,7 +7,7 @@ use toolgate_store::{
     Claim, ClaimEnd, ClaimOutcome, ClaimState, Closing, Opened, Opening, Store, Verdict,
 };
 
-use crate::home::{Home, START, approval, completed, record};
+use crate::home::{Home, START, approval, closing, completed, record};
 
 const WINDOW: Duration = Duration::from_hours(24);
 
@@ -269,6 +269,34 @@ async fn a_person_settles_what_is_in_doubt() {
     assert_eq!(store.release_claim("rec_1", "bob").await.unwrap_err().code, Code::PathNotFound);
     assert_eq!(store.record("rec_1").await.unwrap(), Some(record));
     assert_eq!(store.verify_chain().await.unwrap().damage, None);
+}
+
+/// A doubt is settled however long ago the record of its call went.
+#[tokio::test]
+async fn a_doubt_outlives_the_record_of_its_call() {
+    let check = async |deed: &str, settled: Opened| {
+        let home = Home::new();
+        let store = home.open().await;
+        open(&store, "1", claim("a")).await.unwrap();
+        close(&store, "1", ClaimEnd::Unknown).await;
+        home.clock.advance(WINDOW * 2);
+        store.close_record(&closing(completed("9"))).await.unwrap();
+        let old = store.beyond(1).await.unwrap().unwrap();
+        store.purge(old).await.unwrap();
+        assert_eq!(store.record("rec_1").await.unwrap(), None);
+        let record = match deed {
+            "released" => store.release_claim("rec_1", "bob").await.unwrap(),
+            _ => store.confirm_claim("rec_1", "bob", Answer::text("paid")).await.unwrap(),
+        };
+        assert_eq!(record.call.asked_name, "payments/refund");
+        assert_eq!(record.call.idempotency_key.as_deref(), Some("ik_1"));
+        assert_eq!(record.stages, [format!("{deed} by bob")]);
+        assert_eq!(store.record("rec_1").await.unwrap(), Some(record));
+        assert_eq!(open(&store, "2", claim("a")).await, Ok(settled));
+        assert_eq!(store.verify_chain().await.unwrap().damage, None);
+    };
+    Box::pin(check("released", Opened::Fresh)).await;
+    Box::pin(check("confirmed", Opened::Stored(Answer::text("paid")))).await;
 }
 
 #[tokio::test]

@@ -208,12 +208,47 @@ async fn what_was_purged_does_not_come_back() {
     for (name, text) in FILES.iter().zip(&journal) {
         fs::write(crashed.dir.join(name), text).unwrap();
     }
-    let bytes = FILES.map(|name| fs::metadata(home.dir().join(name)).unwrap().len());
-    assert_eq!(bytes, [0, 0], "and nothing of it is left in the journal");
+    assert_eq!(bytes(&home.dir()), 0, "and nothing of it is left in the journal");
     let again = crashed.open(&home).await;
     let filter = RecordFilter::default();
     let left: Vec<_> = again.records(&filter).await.unwrap();
     assert_eq!(left.len(), 2, "{left:?}");
+}
+
+/// How much stands in the journal.
+fn bytes(dir: &Path) -> u64 {
+    FILES.iter().map(|name| fs::metadata(dir.join(name)).unwrap().len()).sum()
+}
+
+#[tokio::test]
+async fn a_purge_empties_the_journal_that_a_crash_has_left() {
+    let Ahead { home, database, .. } = ahead(9).await;
+    let crashed = database.with_journal(&home.dir());
+    let again = crashed.open(&home).await;
+    assert!(bytes(&crashed.dir) > 0);
+    again.purge(again.beyond(2).await.unwrap().unwrap()).await.unwrap();
+    assert_eq!(bytes(&crashed.dir), 0);
+}
+
+/// A journal is emptied by whoever writes it.
+#[tokio::test]
+async fn a_gate_empties_its_journal_when_another_process_has_purged() {
+    let home = Home::in_folder();
+    let (store, _) = begun(&home).await;
+    write(&store, 4..=9).await;
+    assert_eq!(store.follow_purges().await, Ok(()));
+    let before = bytes(&home.dir());
+    assert!(before > 0, "nothing was purged");
+    let other = home.open().await;
+    other.purge(other.beyond(2).await.unwrap().unwrap()).await.unwrap();
+    assert_eq!(bytes(&home.dir()), before, "another one's journal");
+    assert_eq!(store.follow_purges().await, Ok(()));
+    assert_eq!(bytes(&home.dir()), 0);
+    write(&store, 10..=11).await;
+    assert_eq!(store.follow_purges().await, Ok(()));
+    assert!(bytes(&home.dir()) > 0, "once is enough");
+    let report = store.verify_chain().await.unwrap();
+    assert_eq!((report.entries, report.damage), (4, None));
 }
 
 #[tokio::test]
@@ -222,8 +257,7 @@ async fn a_closed_store_leaves_an_empty_journal() {
     let (store, _) = begun(&home).await;
     write(&store, 4..=9).await;
     store.close().await;
-    let lengths = FILES.map(|name| fs::metadata(home.dir().join(name)).unwrap().len());
-    assert_eq!(lengths, [0, 0]);
+    assert_eq!(bytes(&home.dir()), 0);
     assert_eq!(ids(&home.open().await).await, expected(1..=9));
 }
 

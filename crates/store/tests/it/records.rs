@@ -309,3 +309,94 @@ async fn what_could_not_be_closed_is_closed_later() {
     assert_eq!(store.recall(&claim).await.unwrap(), Some(Answer::text("done")));
     assert_eq!(store.verify_chain().await.unwrap().damage, None);
 }
+
+/// More closings than are kept in memory: what is lost of them holds no key for ever.
+#[tokio::test]
+async fn a_closing_that_is_lost_leaves_no_key_running() {
+    let home = Home::in_folder();
+    let store = home.open().await;
+    store.adopt_unfinished().await.unwrap();
+    let claim = |key: &str| Claim {
+        scope: "s".to_owned(),
+        key: key.to_owned(),
+        secret: false,
+        args_hash: "a".to_owned(),
+        expires_at: START.after(Duration::from_hours(1)),
+    };
+    let open = async |id: &str, key: &str| {
+        let opening = Opening { claim: Some(claim(key)), ..opening(record(id)) };
+        let opened = store.open_record(opening).await;
+        opened.map_err(|fault| fault.details["state"].as_str().unwrap().to_owned())
+    };
+    for id in ["unsent", "sent", "running"] {
+        assert_eq!(open(id, id).await, Ok(Opened::Fresh));
+    }
+    store.dispatch(&claim("sent"), &record("sent").record_id).await.unwrap();
+    let away = home.dir().join("elsewhere.db");
+    std::fs::rename(home.database(), &away).unwrap();
+    let mut late = tokio::task::JoinSet::new();
+    for id in 0..4_096 {
+        let store = store.clone();
+        late.spawn(async move { store.close_record(&closing(completed(&id.to_string()))).await });
+    }
+    assert!(late.join_all().await.iter().all(Result::is_err));
+    for id in ["unsent", "sent"] {
+        let end = claim(id).ended(ClaimEnd::Released);
+        let closing = Closing { record: completed(id).into(), claim: Some(end) };
+        store.close_record(&closing).await.unwrap_err();
+    }
+    std::fs::rename(&away, home.database()).unwrap();
+    assert_eq!(store.catch_up().await, 0);
+    assert_eq!(open("2", "unsent").await, Ok(Opened::Fresh));
+    assert_eq!(open("3", "sent").await, Err("unknown".to_owned()));
+    assert_eq!(open("4", "running").await, Err("running".to_owned()));
+}
+
+/// A store that holds so many closings in memory, as its database was away when they were due.
+async fn late(home: &Home, closings: u32) -> Store {
+    let store = home.open().await;
+    let away = home.dir().join("elsewhere.db");
+    std::fs::rename(home.database(), &away).unwrap();
+    for id in 0..closings {
+        assert!(store.close_record(&closing(completed(&id.to_string()))).await.is_err());
+    }
+    std::fs::rename(&away, home.database()).unwrap();
+    store
+}
+
+#[tokio::test]
+async fn who_gives_up_catching_up_loses_nothing() {
+    let home = Home::in_folder();
+    let store = late(&home, 3).await;
+    // Begun, and no longer waited for.
+    tokio::select! {
+        biased;
+        _ = store.catch_up() => panic!("that takes longer"),
+        () = std::future::ready(()) => {}
+    }
+    assert_eq!(store.catch_up().await, 0);
+    assert_eq!(lines(&store, RecordFilter::default()).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_store_that_closes_waits_for_late_closings() {
+    let home = Home::in_folder();
+    let store = late(&home, 40).await;
+    let (left, ()) = tokio::join!(store.catch_up(), store.close());
+    assert_eq!(left, 0);
+    assert_eq!(lines(&home.open().await, RecordFilter::default()).await.len(), 40);
+    let home = Home::in_folder();
+    late(&home, 2).await.close().await;
+    assert_eq!(home.open().await.verify_chain().await.unwrap().entries, 2, "nobody else has asked");
+}
+
+/// Whoever is told that nothing was written still has what was to be written.
+#[tokio::test]
+async fn a_closing_that_comes_after_the_end_is_not_forgotten() {
+    let home = Home::in_folder();
+    let store = home.open().await;
+    store.close().await;
+    let fault = store.close_record(&closing(completed("1"))).await.unwrap_err();
+    assert_eq!(fault.code, Code::StoreUnavailable);
+    assert_eq!(store.catch_up().await, 1);
+}

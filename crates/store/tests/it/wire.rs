@@ -14,7 +14,7 @@ use url::Url;
 use crate::home::Home;
 
 /// Long enough for any answer that comes at all, also where many tests run at once.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weather {
@@ -25,6 +25,11 @@ pub(crate) enum Weather {
     LosesACommit,
     /// Nobody is let through.
     Down,
+    /// The next commit is under way while the gate hears that its connection is gone. It arrives when the
+    /// gate comes back and asks for the lock.
+    HoldsACommit,
+    Held,
+    Asked,
 }
 
 /// Stands in for the server, and passes on what the weather allows.
@@ -84,33 +89,43 @@ async fn pass(
     weather: Arc<watch::Sender<Weather>>,
 ) {
     let (from_gate, to_gate) = gate.into_split();
-    let (from_server, to_server) = tokio::io::split(server);
+    let (mut from_server, mut to_server) = tokio::io::split(server);
     let mut now = weather.subscribe();
-    tokio::select! {
-        () = forward(from_gate, to_server, &weather) => {}
-        () = forward(from_server, to_gate, &weather) => {}
-        _ = now.wait_for(|now| *now == Weather::Down) => {}
+    let held = tokio::select! {
+        held = forward(from_gate, &mut to_server, &weather) => held,
+        held = forward(&mut from_server, to_gate, &weather) => held,
+        _ = now.wait_for(|now| *now == Weather::Down) => None,
+    };
+    if let Some(word) = held {
+        now.wait_for(|now| *now == Weather::Asked).await.unwrap();
+        to_server.write_all(&word).await.unwrap();
+        from_server.read_u8().await.unwrap();
     }
 }
 
+/// Says what was held back.
 async fn forward(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     weather: &watch::Sender<Weather>,
-) {
+) -> Option<Vec<u8>> {
     let (mut room, mut now) = (vec![0; 1 << 16], weather.subscribe());
     while let Ok(count @ 1..) = from.read(&mut room).await {
         let said = room.get(..count).unwrap_or_default();
-        if now.wait_for(|now| *now != Weather::Silent).await.is_err() {
-            return;
+        now.wait_for(|now| *now != Weather::Silent).await.ok()?;
+        let has = |word: &[u8]| said.windows(word.len()).any(|part| part == word);
+        let weather_now = *weather.borrow();
+        if weather_now == Weather::HoldsACommit && has(b"COMMIT") {
+            weather.send_replace(Weather::Held);
+            return Some(said.to_vec());
         }
-        let commits = said.windows(6).any(|word| word == b"COMMIT");
-        if to.write_all(said).await.is_err() {
-            return;
-        }
-        if commits && *weather.borrow() == Weather::LosesACommit {
-            // The answer shows that it was heard; it goes no further.
+        to.write_all(said).await.ok()?;
+        if weather_now == Weather::LosesACommit && has(b"COMMIT") {
             weather.send_replace(Weather::Down);
         }
+        if weather_now == Weather::Held && has(b"pg_advisory_xact_lock") {
+            weather.send_replace(Weather::Asked);
+        }
     }
+    None
 }

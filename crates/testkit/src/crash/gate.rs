@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
+use store::failpoint::RECONNECTING;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
@@ -42,7 +43,9 @@ impl Gate {
                 command.env("TOOLGATE_CRASH_AT", format!("{place}:{count}"))
             }
             Ending::Failing(place, count) => {
-                command.env("TOOLGATE_FAIL_AT", format!("{place}:{count}"))
+                // Every other time nobody can be asked whether it was written.
+                let alone = if count.is_multiple_of(2) { "" } else { RECONNECTING };
+                command.env("TOOLGATE_FAIL_AT", format!("{place}:{count},{alone}"))
             }
             Ending::Killed(_) | Ending::Cramped(_) => &mut command,
         };

@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Clock, Handle, Record, RecordStatus};
-use store::{Reader, RecordFilter, Store};
+use model::{Clock, Handle, Record, RecordId, RecordStatus};
+use store::{ClaimState, Reader, RecordFilter, Store};
 
 /// What the history says.
 #[derive(Debug, Default)]
 struct Remains {
+    /// Records that were closed, and those with an entry that stands there twice.
+    closed: BTreeSet<RecordId>,
+    begun: BTreeSet<RecordId>,
+    doubled: Vec<RecordId>,
     opened: BTreeSet<String>,
     completed: BTreeSet<String>,
     /// What was too long to be answered, and for whom it is kept.
@@ -30,6 +34,11 @@ pub(super) async fn check(config: &store::Config, outside: &Outside<'_>) -> Resu
         return Err(format!("the chain does not verify: {report:?}"));
     }
     let remains = read(&store).await?;
+    // Read after the entries: whoever closes a record settles its key with it.
+    let held = held_for_nobody(&store, &remains).await?;
+    if let Some(record_id) = held {
+        return Err(format!("`{record_id}` is closed, and its key counts as running"));
+    }
     // Without a bucket, what a second replica has kept lies in that replica's own folder.
     let within_reach = if config.url.is_none() { remains.artifacts.as_slice() } else { &[] };
     for (who, handle) in within_reach {
@@ -45,6 +54,9 @@ pub(super) async fn check(config: &store::Config, outside: &Outside<'_>) -> Resu
 
 impl Remains {
     fn held_against(&self, outside: &Outside<'_>) -> Result<(), String> {
+        if let Some(record_id) = self.doubled.first() {
+            return Err(format!("an entry of `{record_id}` was written twice"));
+        }
         let mine = outside.effects.iter().filter(|(key, _)| key.starts_with(outside.prefix));
         for (key, times) in mine {
             if *times > 1 {
@@ -61,6 +73,11 @@ impl Remains {
     }
 
     fn add(&mut self, record: Record) {
+        let side =
+            if record.status == RecordStatus::Open { &mut self.begun } else { &mut self.closed };
+        if !side.insert(record.record_id.clone()) {
+            self.doubled.push(record.record_id.clone());
+        }
         let Some(key) = record.call.args.get("key").and_then(|key| key.as_str()) else { return };
         match record.status {
             RecordStatus::Open => drop(self.opened.insert(key.to_owned())),
@@ -71,6 +88,13 @@ impl Remains {
         let kept = record.result.into_iter().flat_map(|result| result.artifacts);
         self.artifacts.extend(kept.map(|kept| (who.clone().unwrap_or_default(), kept.handle)));
     }
+}
+
+async fn held_for_nobody(store: &Store, remains: &Remains) -> Result<Option<RecordId>, String> {
+    let claims = store.claims(None).await.map_err(|fault| fault.to_string())?;
+    let running = |state| matches!(state, ClaimState::Claimed | ClaimState::Dispatched);
+    let mut held = claims.into_iter().filter(|line| running(line.state));
+    Ok(held.find(|line| remains.closed.contains(&line.record_id)).map(|line| line.record_id))
 }
 
 async fn read(store: &Store) -> Result<Remains, String> {

@@ -9,7 +9,7 @@ use model::Secret;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use super::callers::{self, Told};
+use super::callers::{self, Call, Told};
 use super::client::Heard;
 use super::ending::Ending;
 use super::gate::Gate;
@@ -27,6 +27,10 @@ const RESTART_AFTER: Duration = Duration::from_millis(250);
 /// counts as running until its lease ends, and each such call is waited for.
 const AGAIN_ALONE: usize = 6;
 const AGAIN_SHARED: usize = 1;
+/// What a call hears whose record could not be written.
+const UNRECORDED: &str = "STORE_UNAVAILABLE";
+/// Payments that heard this and are to be made again.
+const UNRECORDED_MAX: usize = 24;
 
 /// One data folder, or one schema, and the calls made on it.
 #[derive(Debug)]
@@ -38,7 +42,7 @@ pub struct Desk {
     ledger: Arc<str>,
     effects: Effects,
     pub(super) acknowledged: BTreeSet<String>,
-    /// Payments whose end nobody has heard.
+    /// Payments whose end nobody has heard, and some that were refused because nothing could be recorded.
     unsettled: VecDeque<String>,
     /// What a clerk has asked for in the last life.
     wired: BTreeSet<String>,
@@ -200,14 +204,24 @@ impl Desk {
                     score.acknowledged += 1;
                     self.acknowledged.insert(call.key);
                 }
-                Heard::Fault(code) => *score.faults.entry(code).or_default() += 1,
+                Heard::Fault(code) => {
+                    // While the database is gone, every call hears it.
+                    if code == UNRECORDED && self.unsettled.len() < UNRECORDED_MAX {
+                        self.unsettled(call);
+                    }
+                    *score.faults.entry(code).or_default() += 1;
+                }
                 Heard::Nothing => {
                     score.unheard += 1;
-                    if call.tool == callers::PAY && !self.unsettled.contains(&call.key) {
-                        self.unsettled.push_back(call.key);
-                    }
+                    self.unsettled(call);
                 }
             }
+        }
+    }
+
+    fn unsettled(&mut self, call: Call) {
+        if call.tool == callers::PAY && !self.unsettled.contains(&call.key) {
+            self.unsettled.push_back(call.key);
         }
     }
 

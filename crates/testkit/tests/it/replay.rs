@@ -109,6 +109,40 @@ async fn fail_loud_ends_a_replay_without_an_answer() {
     assert_eq!(replay(&transcript, &rules).unwrap_err().code, Code::ReplayMiss);
 }
 
+/// CO-207: a key that was answered before is answered the same, and nothing is missing of it; where the
+/// answer was too long to be kept, none need stand in for a call that was not made.
+#[tokio::test]
+async fn a_call_that_was_made_before_comes_out_the_same() {
+    let check = async |rule: &str, scope: &str, answer_bytes: usize| {
+        let key = json!({"required": true, "arg": "key", "scope": scope});
+        let binding = json!({"class": "act", "replay_rule": rule, "idempotency": key});
+        let recorder = Recorder::one("act", Script::Answer(Answer::text("done")));
+        let world = TestGateway::new()
+            .upstream("desk", recorder.clone())
+            .manifest("desk", manifest([capability("desk.act", "act", binding)]))
+            .settings(|settings| settings.answer_bytes = answer_bytes)
+            .start()
+            .await;
+        world.gateway.keep_lineage().await.unwrap();
+        world.call("act", json!({"key": "k1"})).await;
+        world.call("act", json!({"key": "k1"})).await;
+        assert_eq!(recorder.count(), 1);
+        let record = world.last_record().await;
+        assert!(record.result.as_ref().unwrap().deduplicated);
+        let kept = (answer_bytes > 0).then(|| Answer::text("done"));
+        assert_eq!(record.answer, kept, "{rule} {scope}");
+        let (transcript, rules) = transcript(&world, record).await;
+        let replayed = replay(&transcript, &rules).unwrap();
+        assert_eq!(replayed.difference, None, "{rule} {scope}");
+        assert_eq!(replayed.notes.len(), usize::from(answer_bytes == 0), "{rule} {scope}");
+    };
+    for rule in ["must_stub", "fail_loud", "recorded_result"] {
+        Box::pin(check(rule, "principal", 64 * 1024)).await;
+        Box::pin(check(rule, "global", 64 * 1024)).await;
+        Box::pin(check(rule, "principal", 0)).await;
+    }
+}
+
 /// Secrets are never written down, and their absence is no difference.
 #[tokio::test]
 async fn secrets_are_not_on_record() {

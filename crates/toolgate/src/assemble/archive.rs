@@ -1,7 +1,7 @@
 //! Retention: what is too old is exported to a file, and only then removed.
 
-use std::fs::{self, OpenOptions};
-use std::io::{BufWriter, Write as _};
+mod file;
+
 use std::path::Path;
 
 use model::Timestamp;
@@ -10,6 +10,7 @@ use store::{Purgeable, RecordFilter, Store};
 use crate::cli::error::CliError;
 use crate::cli::exit::Exit;
 use crate::config::Records;
+use file::ArchiveFile;
 
 /// Where exports go when nobody says otherwise.
 pub(crate) const FOLDER: &str = "archive";
@@ -18,6 +19,24 @@ const DAY_MS: i64 = 24 * 3_600_000;
 
 /// Removes what the settings let go, and says how many entries that were.
 pub(crate) async fn prune(
+    store: &Store,
+    records: &Records,
+    archive: &Path,
+    now: Timestamp,
+) -> Result<i64, CliError> {
+    if records.keep_days.is_none() && records.keep_mb.is_none() {
+        return Ok(0);
+    }
+    let Some(turn) = store.turn_to_prune().await? else {
+        return Err(CliError::new(Exit::Busy, "another process is removing old entries")
+            .hint("a gate does so once an hour; try again in a while"));
+    };
+    let removed = let_go(store, records, archive, now).await;
+    turn.end().await;
+    removed
+}
+
+async fn let_go(
     store: &Store,
     records: &Records,
     archive: &Path,
@@ -38,11 +57,12 @@ pub(crate) async fn prune(
             removed += remove(store, store.beyond(keep).await?, archive).await?;
         }
     }
+    store.prune_approvals().await?;
     Ok(removed)
 }
 
 /// Exports, makes sure the export is on disk, then removes.
-pub(crate) async fn remove(
+async fn remove(
     store: &Store,
     purgeable: Option<Purgeable>,
     archive: &Path,
@@ -59,23 +79,17 @@ async fn export(store: &Store, upto_seq: i64, archive: &Path) -> Result<(), CliE
         let message = format!("`{}` cannot be written: {error}", archive.display());
         CliError::new(Exit::Unavailable, message)
     };
-    fs::create_dir_all(archive).map_err(bad)?;
-    let path = archive.join(format!("records-until-{upto_seq:012}.jsonl"));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = BufWriter::new(options.open(path).map_err(bad)?);
+    let mut file = ArchiveFile::begin(archive, upto_seq).map_err(bad)?;
     let mut last = 0;
     while last < upto_seq {
         let page = store.export(&RecordFilter::default(), last).await?;
         let Some(end) = page.last().map(|entry| entry.seq) else { break };
         for entry in page.iter().filter(|entry| entry.seq <= upto_seq) {
-            serde_json::to_writer(&mut file, entry).map_err(std::io::Error::from).map_err(bad)?;
-            file.write_all(b"\n").map_err(bad)?;
+            file.line(entry).map_err(bad)?;
         }
         last = end;
     }
-    let file = file.into_inner().map_err(|error| bad(error.into_error()))?;
-    file.sync_all().map_err(bad)
+    // A disk may take its time, and nobody else waits for it.
+    let finished = tokio::task::spawn_blocking(move || file.finish()).await;
+    finished.map_err(std::io::Error::other).and_then(|finished| finished).map_err(bad)
 }

@@ -1,20 +1,24 @@
 //! What a running gate does for its store beside calls: a sign of life, checkpoints, retention,
 //! tools that were accepted, and what upstreams listed last.
+//!
+//! What may take long, and what must not wait for it, are tasks of their own.
 
-use std::path::{Path, PathBuf};
+mod retention;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway::Gateway;
-use model::{Clock, Fault, Generation};
+use gateway::{Gateway, Shift};
+use model::{Fault, Generation};
 use store::Store;
-use tokio::time::Instant;
-use tokio_util::task::AbortOnDropHandle;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior};
 
-use super::archive;
 use super::known::Known;
 use super::watched::Watched;
 use crate::config::Records;
+use retention::Retention;
 
 /// Between two looks.
 const TICK: Duration = Duration::from_secs(1);
@@ -22,11 +26,12 @@ const TICK: Duration = Duration::from_secs(1);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// Between two looks whether tools that are held back were accepted.
 const ACCEPTED: Duration = Duration::from_secs(2);
-/// Between two looks for entries that are too old.
-const PRUNE: Duration = Duration::from_hours(1);
-
+/// Between two looks whether another process has removed old entries.
+const PURGED: Duration = Duration::from_secs(30);
 /// Until the first sweep of answered keys: a gate for one call has other things to do.
 const SWEEP_FIRST: Duration = Duration::from_mins(1);
+/// Between two of them.
+const SWEEP: Duration = Duration::from_hours(1);
 
 /// What is looked after besides.
 pub(super) struct After {
@@ -34,32 +39,46 @@ pub(super) struct After {
     pub(super) watched: Watched,
 }
 
-/// Runs until the handle is dropped. Whatever it is at then is finished by the store or not begun.
+/// Runs until the gate closes, which waits for what is under way, or until the set is dropped.
 pub(super) fn start(
-    gateway: Arc<Gateway>,
-    store: Store,
+    gateway: &Arc<Gateway>,
+    store: &Store,
     records: &Records,
     data: &Path,
     After { known, watched }: After,
-) -> AbortOnDropHandle<()> {
-    let archive = records.archive.as_ref().map(|path| path.as_path().to_owned());
+) -> JoinSet<()> {
     let upkeep = Upkeep {
-        gateway,
-        store,
-        records: records.clone(),
-        archive: archive.unwrap_or_else(|| data.join(archive::FOLDER)),
+        gateway: Arc::clone(gateway),
+        store: store.clone(),
+        checkpoint: Duration::from_secs(records.checkpoint_seconds),
         kept: (Generation(0), String::new()),
         known,
         watched,
     };
-    AbortOnDropHandle::new(tokio::spawn(upkeep.run()))
+    let retention = Retention::new(gateway, store, records, data);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(upkeep.run(gateway.shift()));
+    tasks.spawn(retention.run(gateway.shift()));
+    if store.is_shared() {
+        tasks.spawn(stay_alive(store.clone(), gateway.shift()));
+    }
+    tasks
+}
+
+/// A gate that is not heard of for half a minute is dead to the others, who then doubt its calls: this
+/// waits for nothing else there is to do.
+async fn stay_alive(store: Store, shift: Shift) {
+    let mut signs = ticks(SIGN_OF_LIFE);
+    while shift.until_ended(signs.tick()).await.is_some() {
+        tell("a sign of life", store.adopt_unfinished().await);
+    }
 }
 
 struct Upkeep {
     gateway: Arc<Gateway>,
     store: Store,
-    records: Records,
-    archive: PathBuf,
+    /// Between two checkpoints.
+    checkpoint: Duration,
     /// The last generation and the last policy that were kept.
     kept: (Generation, String),
     known: Known,
@@ -67,16 +86,12 @@ struct Upkeep {
 }
 
 impl Upkeep {
-    #[expect(clippy::infinite_loop, reason = "ends with its handle")]
-    async fn run(mut self) {
-        let checkpoint = Duration::from_secs(self.records.checkpoint_seconds);
+    async fn run(mut self, shift: Shift) {
         let now = Instant::now();
-        let (mut alive, mut looked, mut signed, mut pruned) = (now, now, now, None::<Instant>);
+        let (mut looked, mut followed, mut signed) = (now, now, now);
         let mut sweep = now + SWEEP_FIRST;
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            let now = ticks.tick().await;
+        let mut ticks = ticks(TICK);
+        while let Some(now) = shift.until_ended(ticks.tick()).await {
             self.store.catch_up().await;
             self.watched.look(&self.gateway).await;
             self.keep_lineage().await;
@@ -84,21 +99,17 @@ impl Upkeep {
                 tell("a look at accepted tools", self.gateway.release_accepted().await);
                 looked = now;
             }
-            if self.store.is_shared() && now.duration_since(alive) >= SIGN_OF_LIFE {
-                tell("a sign of life", self.store.adopt_unfinished().await);
-                alive = now;
+            if now.duration_since(followed) >= PURGED {
+                tell("a look at what was removed", self.store.follow_purges().await);
+                followed = now;
             }
-            if now.duration_since(signed) >= checkpoint {
+            if now.duration_since(signed) >= self.checkpoint {
                 tell("a checkpoint", self.store.checkpoint().await);
                 signed = now;
             }
             if now >= sweep {
                 tell("a sweep of answered keys", self.store.forget_answers().await);
-                sweep = now + PRUNE;
-            }
-            if pruned.is_none_or(|last| now.duration_since(last) >= PRUNE) {
-                self.prune().await;
-                pruned = Some(now);
+                sweep = now + SWEEP;
             }
         }
     }
@@ -110,22 +121,13 @@ impl Upkeep {
             self.kept = now;
         }
     }
+}
 
-    async fn prune(&self) {
-        let pruned =
-            archive::prune(&self.store, &self.records, &self.archive, Clock::System.now()).await;
-        match pruned {
-            Ok(0) => {}
-            Ok(entries) => tracing::info!(entries, "old entries were exported and removed"),
-            Err(error) => tracing::warn!(%error, "old entries were not removed"),
-        }
-        if self.records.keep_days.is_some() || self.records.keep_mb.is_some() {
-            let kept = self.gateway.keep_lineage().await;
-            let swept =
-                if kept.is_ok() { self.store.prune_lineage().await.map(drop) } else { kept };
-            tell("a sweep of old definitions", swept);
-        }
-    }
+/// The first at once. Whoever is late is not hurried.
+fn ticks(period: Duration) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 /// A database that is gone is no reason to stop: the next round may find it back.

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use crate::gate::Home;
+use crate::modes::ringing;
+use crate::peer::{Over, Peer};
 
 /// A service that breaks on its first payment of each key, and takes every later one.
 fn bank() -> (SocketAddr, Arc<AtomicUsize>) {
@@ -146,6 +148,32 @@ fn a_cassette_plays_what_was_recorded_and_nothing_else() {
     assert_ne!(other.code, 0, "{}", other.stdout);
 }
 
+/// What else a run did is nothing that a cassette plays, and what a key gave again was not called.
+#[tokio::test]
+async fn a_cassette_has_the_calls_that_tools_have_got() {
+    let mut peer =
+        Peer::start_in(ringing(1, ""), Over::Stdio, &["--yes", "--mode", "native"]).await;
+    peer.initialize("2025-11-25").await;
+    let meta = json!({"toolgate/run_id": "one", "toolgate/idempotency_key": "k1"});
+    let call = json!({"name": "tool_0", "arguments": {}, "_meta": meta});
+    for (method, params) in [
+        ("tools/call", call.clone()),
+        ("tools/call", call),
+        ("resources/read", json!({"uri": "note://1", "_meta": meta})),
+        ("prompts/get", json!({"name": "greet", "_meta": meta})),
+    ] {
+        let answer = peer.ask(method, params).await;
+        assert!(answer["result"].is_object(), "{answer}");
+    }
+    let made = peer.home.run(&["records", "cassette", "one"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let tape: Value = serde_json::from_str(&made.stdout).unwrap();
+    assert_eq!(tape["exchanges"].as_array().unwrap().len(), 1, "{tape}");
+    assert_eq!(tape["exchanges"][0]["tool"], "tool_0");
+    let told = "3 records are no calls that a tool has got, and are left out";
+    assert!(made.stderr.contains(told), "{}", made.stderr);
+}
+
 #[test]
 fn a_time_is_decided_again_as_a_run_is() {
     let home = Home::new();
@@ -195,6 +223,38 @@ fn what_is_pruned_lies_in_the_archive() {
     let kept = std::fs::read_to_string(archive).unwrap();
     let seqs = kept.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["seq"].clone());
     assert_eq!(seqs.collect::<Vec<_>>(), (1..=removed).map(Value::from).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_archive_is_never_written_over() {
+    let home = heavy();
+    let (entries, _) = sound(&home);
+    let folder = home.data().join("archive");
+    let name = |seq: u64, again: &str| folder.join(format!("records-until-{seq:012}{again}.jsonl"));
+    std::fs::create_dir(&folder).unwrap();
+    for seq in 1..=entries {
+        std::fs::write(name(seq, ""), "an archive of before").unwrap();
+    }
+    let removed = home.json(&["records", "prune", "--keep-mb", "1"])["removed"].as_u64().unwrap();
+    for seq in 1..=entries {
+        assert_eq!(std::fs::read_to_string(name(seq, "")).unwrap(), "an archive of before");
+    }
+    let kept = std::fs::read_to_string(name(removed, "-2")).unwrap();
+    assert_eq!(kept.lines().count() as u64, removed);
+}
+
+#[test]
+fn who_prunes_beside_another_is_told_to_wait() {
+    let home = heavy();
+    let before = sound(&home);
+    let lock = std::fs::File::create(home.data().join("prune.lock")).unwrap();
+    lock.lock().unwrap();
+    let refused = home.run(&["records", "prune", "--keep-mb", "1"]);
+    assert_eq!(refused.code, 5, "{}", refused.stderr);
+    assert!(refused.stderr.contains("another process is removing"), "{}", refused.stderr);
+    assert_eq!(sound(&home), before);
+    drop(lock);
+    assert_eq!(home.run(&["records", "prune", "--keep-mb", "1"]).code, 0);
 }
 
 /// Nothing leaves before its export is on disk.

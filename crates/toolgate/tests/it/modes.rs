@@ -33,7 +33,7 @@ done
 "#;
 
 /// A folder with this server, so many tools of it, and more configuration.
-fn ringing(tools: usize, more: &str) -> Home {
+pub(crate) fn ringing(tools: usize, more: &str) -> Home {
     let home = Home::new();
     home.write("server.sh", RINGING);
     home.write(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use gateway::known_tool;
-use model::{Record, Timestamp};
+use model::{ItemKind, Record, Timestamp};
 use serde_json::Value;
 use store::{Exported, RecordFilter, Store};
 use upstream::cassette::{Exchange, Tape, VERSION};
@@ -79,6 +79,9 @@ pub(super) async fn cassette(
     args: &CassetteArgs,
 ) -> Result<(), CliError> {
     let records = run(store, &args.run).await?;
+    let all = records.len();
+    let records: Vec<Record> = records.into_iter().filter(is_of_a_tool).collect();
+    let others = all - records.len();
     let upstream = one_upstream(&records, args)?;
     let mut tape = Tape { version: VERSION.to_owned(), tools: Vec::new(), exchanges: Vec::new() };
     let mut left_out = 0;
@@ -92,6 +95,10 @@ pub(super) async fn cassette(
         let (tool, args) = (key.name.clone(), record.call.args.clone());
         tape.exchanges.push(Exchange { tool, args, answer: answer.clone() });
     }
+    if others > 0 {
+        let told = "records are no calls that a tool has got, and are left out";
+        context.out.note(&format!("{others} {told}"));
+    }
     if left_out > 0 {
         context.out.note(&format!("{left_out} calls have no answer on record and are left out"));
     }
@@ -99,6 +106,15 @@ pub(super) async fn cassette(
     serde_json::to_writer_pretty(&mut out, &tape).map_err(io::Error::from)?;
     out.write_all(b"\n")?;
     Ok(out.flush()?)
+}
+
+/// What is read, got or asked for beside tools is not played, and what a key gave again came to no
+/// tool.
+fn is_of_a_tool(record: &Record) -> bool {
+    let call = &record.call;
+    let tool = call.item_key.as_ref().is_none_or(|key| key.kind == ItemKind::Tool);
+    let again = record.result.as_ref().is_some_and(|result| result.deduplicated);
+    call.method.is_none() && tool && !again
 }
 
 /// The records of a run as they were closed, in the order in which they were.
