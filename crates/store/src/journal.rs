@@ -63,28 +63,17 @@ impl Journal {
         self.at + bytes as u64 <= limits::JOURNAL_FILE_BYTES
     }
 
-    /// Durable when `then` is done, on the thread that waited for the disk: whoever waits for this is
-    /// told without another change of threads. After an error nobody knows: the journal must be taken
-    /// anew. What is left of those it is for comes back.
-    pub(crate) async fn write<T: Default + Send + 'static, D: Send + 'static>(
-        &mut self,
-        frame: Vec<u8>,
-        mut whose: T,
-        then: impl FnOnce(&mut T) -> io::Result<D> + Send + 'static,
-    ) -> (T, io::Result<D>) {
+    /// Durable when it returns. After an error nobody knows: the journal must be taken anew.
+    pub(crate) async fn write(&mut self, frame: Vec<u8>) -> io::Result<()> {
         let (file, at) = (Arc::clone(self.file()), self.at);
         self.at += frame.len() as u64;
-        let durable = move || {
+        let written = tokio::task::spawn_blocking(move || {
             write_at(&file, &frame, at)?;
             failpoint::file("journal.written")?;
             testing::pause();
             file.sync_data()
-        };
-        let written = tokio::task::spawn_blocking(move || {
-            let done = durable().and_then(|()| then(&mut whose));
-            (whose, done)
         });
-        written.await.unwrap_or_else(|broken| (T::default(), Err(io::Error::other(broken))))
+        written.await.map_err(io::Error::other)?
     }
 
     /// Goes on at the beginning of the other file, whose entries must be in the database by now.
@@ -189,13 +178,9 @@ mod tests {
         let frame = || b"a frame".to_vec();
         let mut deaf = journal(Path::new("/dev/null"));
         write_at(deaf.file(), &frame(), 3).unwrap();
-        let told = |who: &mut Vec<&'static str>| Ok(std::mem::take(who));
-        let (left, written) = deaf.write(frame(), vec!["ann"], told).await;
-        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::InvalidInput);
-        assert_eq!(left, ["ann"], "nobody is told");
+        assert_eq!(deaf.write(frame()).await.unwrap_err().kind(), io::ErrorKind::InvalidInput);
         let file = tempfile::NamedTempFile::new().unwrap();
-        let (left, written) = journal(file.path()).write(frame(), vec!["ann"], told).await;
-        assert_eq!((left, written.unwrap()), (Vec::new(), vec!["ann"]));
+        journal(file.path()).write(frame()).await.unwrap();
         assert_eq!(fs::read(file.path()).unwrap(), frame());
     }
 }

@@ -30,7 +30,7 @@ use crate::limits;
 use batch::{Failure, Try};
 use filing::Filing;
 use fold::Fold;
-use inbox::Inbox;
+use inbox::{Attended, Inbox};
 use item::{Item, Waiting};
 
 pub(crate) use item::Unwritten;
@@ -123,12 +123,11 @@ impl Writer {
             noted: Noted::default(),
             clock,
             logged: 0,
-            inbox: Arc::clone(&inbox),
-            expected: 0,
             commits: Arc::clone(&commits),
             unfiled: Arc::clone(&unfiled),
         };
-        let task = tokio::spawn(desk.work());
+        let attended = Attended(Arc::clone(&inbox));
+        let task = tokio::spawn(async move { desk.work(&attended).await });
         Self { inbox, task: Mutex::new(Some(task)), commits, unfiled }
     }
 
@@ -184,23 +183,23 @@ struct Desk {
     /// About what SQLite's log has grown by.
     logged: u64,
     commits: Arc<AtomicU64>,
-    inbox: Arc<Inbox>,
-    /// How many will come soon, as far as one can tell.
-    expected: usize,
     unfiled: Arc<AtomicBool>,
 }
 
 impl Desk {
     /// Ends when nobody is left who could send.
-    async fn work(mut self) {
+    async fn work(mut self, Attended(inbox): &Attended) {
         let mut batch = Vec::with_capacity(limits::BATCH_MAX);
         let mut fold = Fold::default();
-        let inbox = Arc::clone(&self.inbox);
-        while inbox.gather(self.expected, self.filing.as_ref().and_then(Filing::due)).await {
+        let mut expected = 0;
+        while inbox.gather(expected, self.filing.as_ref().and_then(Filing::due)).await {
             inbox.take(&mut batch);
             if !batch.is_empty() {
-                self.expected = batch.len();
+                expected = batch.len();
                 let tried = self.commit_fresh(&mut batch).await;
+                // Those who came meanwhile will come back, too; those who are not answered yet cannot
+                // be among them.
+                expected += inbox.len();
                 self.answer(tried, &mut batch).await;
             }
             self.file().await;
@@ -251,7 +250,7 @@ impl Desk {
     }
 
     /// Once more where another process came first.
-    async fn commit_fresh(&mut self, batch: &mut Vec<Box<dyn Item>>) -> Result<(), Failure> {
+    async fn commit_fresh(&mut self, batch: &mut [Box<dyn Item>]) -> Result<(), Failure> {
         match self.commit(batch, Try::First).await {
             Err(Failure::Stale) => self.commit(batch, Try::First).await,
             tried => tried,
@@ -271,14 +270,11 @@ impl Desk {
     /// After a failure: what is not there is tried again. While nothing answers, nothing is tried.
     async fn one_by_one(&mut self, batch: &mut Vec<Box<dyn Item>>) {
         let mut unreachable = None;
-        let mut alone = Vec::with_capacity(1);
-        for item in batch.drain(..) {
-            alone.push(item);
+        for mut item in batch.drain(..) {
             let tried = match &unreachable {
                 Some(cause) => Err(Failure::Unreachable(String::clone(cause))),
-                None => self.commit(&mut alone, Try::Again).await,
+                None => self.commit(std::slice::from_mut(&mut item), Try::Again).await,
             };
-            let Some(item) = alone.pop() else { continue };
             match tried {
                 Ok(()) => item.acknowledge(),
                 Err(Failure::Unreachable(cause) | Failure::Silent(cause)) => {

@@ -32,11 +32,10 @@ pub(super) enum Try {
 }
 
 impl Desk {
-    /// All items together; those that were refused leave nothing. Those that are left in it are still
-    /// to be answered.
+    /// All items together; those that were refused leave nothing.
     pub(super) async fn commit(
         &mut self,
-        items: &mut Vec<Box<dyn Item>>,
+        items: &mut [Box<dyn Item>],
         times: Try,
     ) -> Result<(), Failure> {
         let mut connection = self.take_connection().await?;
@@ -47,6 +46,7 @@ impl Desk {
         }
         match self.write(&mut connection, items, times).await {
             Ok(head) => {
+                self.commits.fetch_add(1, Ordering::Relaxed);
                 self.head = head;
                 self.connection = Some(connection);
                 Ok(())
@@ -110,7 +110,7 @@ impl Desk {
     async fn write(
         &mut self,
         connection: &mut Connection,
-        items: &mut Vec<Box<dyn Item>>,
+        items: &mut [Box<dyn Item>],
         times: Try,
     ) -> Result<Option<Link>, sqlx::Error> {
         failpoint::write("batch.begun")?;
@@ -127,16 +127,13 @@ impl Desk {
         }
         let head = self.transact(connection, (items, times), head, &forms).await?;
         self.noted.note(&forms, now);
-        self.commits.fetch_add(1, Ordering::Relaxed);
-        self.expected = items.len() + self.inbox.len();
         Ok(head)
     }
 
-    /// Puts entries that need no more than to be there into the journal, if it can have them, and
-    /// answers those who wait for them.
+    /// Puts entries that need no more than to be there into the journal, if it can have them.
     async fn write_down(
         &mut self,
-        items: &mut Vec<Box<dyn Item>>,
+        items: &mut [Box<dyn Item>],
         head: &Link,
     ) -> Result<Option<Link>, sqlx::Error> {
         let Some(filing) = &mut self.filing else { return Ok(None) };
@@ -148,19 +145,8 @@ impl Desk {
         let entries = chain::place(&mut head, drafts.map(Draft::parts));
         let Some(frame) = filing.frame(&entries) else { return Ok(None) };
         failpoint::write("batch.written")?;
-        let (inbox, commits) = (Arc::clone(&self.inbox), Arc::clone(&self.commits));
-        let written = filing.write(frame, entries, std::mem::take(items), move |items| {
-            commits.fetch_add(1, Ordering::Relaxed);
-            failpoint::file("batch.committed")?;
-            // Those who came meanwhile will come back, too; those who are not answered yet cannot be
-            // among them.
-            let expected = items.len() + inbox.len();
-            items.drain(..).for_each(Item::acknowledge);
-            Ok(expected)
-        });
-        let (left, expected) = written.await;
-        *items = left;
-        self.expected = expected?;
+        filing.write(frame, entries).await?;
+        failpoint::write("batch.committed")?;
         Ok(Some(head))
     }
 

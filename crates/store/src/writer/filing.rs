@@ -3,7 +3,6 @@
 //! What waits here is durable in the journal and acknowledged. If the database will not take it,
 //! nothing here is kept: the journal is taken anew, and what stands in it is looked at again.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,26 +63,17 @@ impl Filing {
         journal::encode(entries).filter(|frame| self.journal.has_room(frame.len()))
     }
 
-    /// Makes the entries durable, and then does with `whose` what is to be done at once; what is left
-    /// of those comes back.
-    pub(super) async fn write<T: Default + Send + 'static, D: Send + 'static>(
+    /// Makes the entries durable.
+    pub(super) async fn write(
         &mut self,
         frame: Vec<u8>,
         entries: Vec<Placed>,
-        whose: T,
-        then: impl FnOnce(&mut T) -> io::Result<D> + Send + 'static,
-    ) -> (T, io::Result<D>) {
-        let unfiled = Arc::clone(&self.unfiled);
-        let written = self.journal.write(frame, whose, move |whose| {
-            unfiled.store(true, Ordering::SeqCst);
-            then(whose)
-        });
-        let (whose, done) = written.await;
-        if done.is_ok() {
-            self.due.get_or_insert_with(|| Instant::now() + limits::FILE_WAIT);
-            self.waiting.extend(entries);
-        }
-        (whose, done)
+    ) -> Result<(), sqlx::Error> {
+        self.journal.write(frame).await?;
+        self.unfiled.store(true, Ordering::SeqCst);
+        self.due.get_or_insert_with(|| Instant::now() + limits::FILE_WAIT);
+        self.waiting.extend(entries);
+        Ok(())
     }
 
     /// When it wants to be looked after, at the latest.
@@ -197,7 +187,7 @@ async fn file(
     entries: Vec<Placed>,
 ) -> Result<SqliteConnection, sqlx::Error> {
     failpoint::write("filing.begun")?;
-    database.check_place().map_err(io::Error::other)?;
+    database.check_place().map_err(std::io::Error::other)?;
     let mut connection = match connection {
         Some(connection) => connection,
         None => database.filer().await?,

@@ -2,10 +2,10 @@
 //! of them, it would be woken thirty times for one commit.
 
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::item::Item;
@@ -26,6 +26,17 @@ struct State {
     /// Those who wait for room; their items are taken even after the closing.
     coming: usize,
     closed: bool,
+    /// There is no writer any more.
+    abandoned: bool,
+}
+
+/// Held by the writer: however it ends, nobody waits for it in vain.
+pub(super) struct Attended(pub(super) Arc<Inbox>);
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
 }
 
 impl Default for Inbox {
@@ -39,14 +50,27 @@ impl Inbox {
     pub(super) async fn put(&self, item: Box<dyn Item>) -> Result<(), Box<dyn Item>> {
         let Some(coming) = Coming::enter(self) else { return Err(item) };
         let room = match self.room.try_acquire() {
-            Ok(room) => Some(room),
-            // INVARIANT: nobody closes the semaphore.
-            Err(_full) => self.room.acquire().await.ok(),
+            Ok(room) => room,
+            Err(_full) => match self.room.acquire().await {
+                Ok(room) => room,
+                Err(_abandoned) => return Err(item),
+            },
         };
         // Given back by who takes the item.
-        room.into_iter().for_each(SemaphorePermit::forget);
-        coming.put(item);
-        Ok(())
+        room.forget();
+        coming.put(item)
+    }
+
+    fn abandon(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.abandoned = true;
+        let left = std::mem::take(&mut state.items);
+        drop(state);
+        self.room.close();
+        for item in left {
+            item.fail("the writer of the store broke off");
+        }
     }
 
     /// Takes nothing from anybody who is not waiting already.
@@ -164,15 +188,19 @@ impl<'a> Coming<'a> {
         Some(Self(Some(inbox)))
     }
 
-    fn put(mut self, item: Box<dyn Item>) {
-        let Some(inbox) = self.0.take() else { return };
+    fn put(mut self, item: Box<dyn Item>) -> Result<(), Box<dyn Item>> {
+        let Some(inbox) = self.0.take() else { return Err(item) };
         let mut state = inbox.lock();
         state.coming -= 1;
+        if state.abandoned {
+            return Err(item);
+        }
         state.items.push(item);
         let enough = state.items.len() >= state.wanted || state.closed && state.coming == 0;
         let writer = if enough { state.writer.take() } else { None };
         drop(state);
         writer.into_iter().for_each(Waker::wake);
+        Ok(())
     }
 }
 
@@ -189,7 +217,6 @@ impl Drop for Coming<'_> {
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Wake};
 

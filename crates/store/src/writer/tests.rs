@@ -116,6 +116,30 @@ async fn a_failing_item_does_not_fail_its_neighbours() {
     assert_eq!(notes(&store).await, ["first", "last"]);
 }
 
+/// Fails to be written in a way that nobody has foreseen.
+struct Bug;
+
+impl Write for Bug {
+    type Done = ();
+    const UNWRITTEN: &'static str = "a bug could not be written";
+
+    async fn write(&self, _: &mut Connection, _: Timestamp) -> Result<(), WriteError> {
+        panic!("a bug, for the sake of the test");
+    }
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_writer_that_broke_off() {
+    let (_home, store) = store_with_notes().await;
+    // Those with it, those behind it, and those that come later.
+    let (bug, behind) = tokio::join!(store.write(Bug), store.write(Raw("SELECT 1")));
+    assert_eq!(bug.unwrap_err().code, Code::StoreUnavailable);
+    assert_eq!(behind.unwrap_err().code, Code::StoreUnavailable);
+    let later = store.write(Raw("SELECT 1")).await.unwrap_err();
+    assert_eq!(later.code, Code::StoreUnavailable);
+    store.close().await;
+}
+
 #[tokio::test]
 async fn a_full_disk_is_told_and_later_writes_go_on() {
     let (_home, store) = store_with_notes().await;
