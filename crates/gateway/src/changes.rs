@@ -252,18 +252,15 @@ impl Gateway {
     pub(crate) fn is_followed(&self, upstream: &UpstreamName, uri: &str) -> bool {
         let it = Followed::Resource(uri.to_owned());
         let followed = self.changes.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(following) = followed.get(&it).map(Arc::clone) else { return false };
-        drop(followed);
-        match following.try_lock() {
-            Ok(followed) => {
-                followed.as_ref().is_some_and(|(permit, _)| permit.key().upstream == *upstream)
-            }
-            // Somebody is about to, or about to stop.
-            Err(_busy) => {
-                let entry = self.catalogue().shelf().resource(uri);
-                entry.is_some_and(|entry| entry.item.key.upstream == *upstream)
-            }
+        let Some(following) = followed.get(&it) else { return false };
+        // Looked at where nobody else can let it go: who holds it would keep it from being forgotten.
+        if let Ok(known) = following.try_lock() {
+            return known.as_ref().is_some_and(|(permit, _)| permit.key().upstream == *upstream);
         }
+        drop(followed);
+        // Somebody is about to, or about to stop.
+        let entry = self.catalogue().shelf().resource(uri);
+        entry.is_some_and(|entry| entry.item.key.upstream == *upstream)
     }
 
     fn read_permit(&self, caller: &Caller, uri: &str) -> Result<Permit, Fault> {

@@ -1,6 +1,6 @@
 //! The other side of the wire: what the gate asks of MCP servers, and how it reads their answers.
 
-use model::limits::NEWS_BYTES_MAX;
+use model::limits::{ID_BYTES_MAX, NEWS_BYTES_MAX};
 use model::{Client, Fault, Listed, LogLevel};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -129,13 +129,6 @@ pub enum FromServer {
     Other,
 }
 
-impl FromServer {
-    /// Whether it is told to whoever listens, and nobody waits for it.
-    fn is_news(&self) -> bool {
-        !matches!(self, Self::Response { .. } | Self::Question { .. } | Self::Changed(_))
-    }
-}
-
 /// Reads what a server sent. Numbers it answers to are ours, so anything else is not for us.
 ///
 /// What comes in the course of something else waits with many of its kind for who listens, and so
@@ -143,11 +136,37 @@ impl FromServer {
 pub fn read(bytes: &[u8]) -> Result<Vec<FromServer>, Refusal> {
     let messages = jsonrpc::read(bytes)?;
     let long = bytes.len() > NEWS_BYTES_MAX;
-    let kept = |message: &FromServer| !(long && message.is_news());
-    messages
-        .into_iter()
-        .map(|message| Ok(Some(interpret(message?)).filter(kept).unwrap_or(FromServer::Other)))
-        .collect()
+    let kept = |message| if long { shortened(message) } else { message };
+    messages.into_iter().map(|message| Ok(kept(interpret(message?)))).collect()
+}
+
+/// What is said in so long a text of what nobody waits for: of a task how it stands, which is all one
+/// need hear to ask for the rest.
+fn shortened(message: FromServer) -> FromServer {
+    const STATE: [&str; 8] = [
+        "taskId",
+        "status",
+        "createdAt",
+        "lastUpdatedAt",
+        "ttl",
+        "ttlMs",
+        "pollInterval",
+        "pollIntervalMs",
+    ];
+    match message {
+        FromServer::TaskNews { mut params } => {
+            params.retain(|key, value| {
+                let short = value.as_str().is_none_or(|text| text.len() <= ID_BYTES_MAX);
+                STATE.contains(&key.as_str()) && short && !value.is_object() && !value.is_array()
+            });
+            FromServer::TaskNews { params }
+        }
+        FromServer::Progress { .. }
+        | FromServer::Log { .. }
+        | FromServer::Updated { .. }
+        | FromServer::Visited { .. } => FromServer::Other,
+        other => other,
+    }
 }
 
 /// Our answer to a question of a server.
@@ -307,13 +326,23 @@ mod tests {
         for (method, params) in [
             ("notifications/message", r#"{"level":"info","data":""}"#),
             ("notifications/progress", r#"{"progressToken":3,"progress":1}"#),
-            ("notifications/tasks", r#"{"taskId":"t"}"#),
             ("notifications/resources/updated", r#"{"uri":"a:b"}"#),
         ] {
             check(method, params, NEWS_BYTES_MAX - 200, true);
             check(method, params, NEWS_BYTES_MAX, false);
         }
         check("notifications/tools/list_changed", "{}", NEWS_BYTES_MAX, true);
+        let result = "x".repeat(NEWS_BYTES_MAX);
+        let task =
+            json!({"taskId": "t", "status": "completed", "ttlMs": 5, "result": {"a": result}});
+        let news = json!({"jsonrpc": "2.0", "method": "notifications/tasks", "params": task});
+        let short = json!({"taskId": "t", "status": "completed", "ttlMs": 5});
+        let Some(FromServer::TaskNews { params }) =
+            read(news.to_string().as_bytes()).unwrap().pop()
+        else {
+            panic!("{short}")
+        };
+        assert_eq!(Value::Object(params), short);
         let long =
             format!(r#"{{"jsonrpc":"2.0","id":7,{}"result":{{}}}}"#, " ".repeat(NEWS_BYTES_MAX));
         assert!(matches!(read(long.as_bytes()).unwrap()[..], [FromServer::Response { id: 7, .. }]));

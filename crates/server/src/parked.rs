@@ -27,6 +27,8 @@ pub(crate) struct UnderWay {
     pub(crate) cancel: Option<CancellationToken>,
     /// Who asked what, in a hash.
     pub(crate) bound_to: String,
+    /// How often it was put aside and its client has come back.
+    pub(crate) rounds: u32,
 }
 
 impl UnderWay {
@@ -129,7 +131,7 @@ impl Parked {
         });
         let waiting = if mine { calls.remove(&resumed.state) } else { None };
         drop(calls);
-        let Waiting { call, questions, .. } = waiting?;
+        let Waiting { mut call, questions, .. } = waiting?;
         let mut responses = match resumed.responses.take() {
             Some(Value::Object(responses)) => responses,
             _ => Map::new(),
@@ -144,8 +146,11 @@ impl Parked {
                 tracing::debug!("an upstream no longer waits for its answer");
             }
         }
-        // What nobody waits for any more is not asked again.
-        unanswered.retain(|question| !question.reply.is_closed());
+        call.rounds += 1;
+        // What nobody waits for any more is not asked again, nor is anybody asked for ever: the upstream
+        // hears then that nobody answers.
+        let again = call.rounds <= limits::ROUNDS_MAX;
+        unanswered.retain(|question| again && !question.reply.is_closed());
         Some((call, unanswered))
     }
 }
@@ -185,6 +190,7 @@ mod tests {
             heard,
             cancel: Some(CancellationToken::new()),
             bound_to: bound_to.to_owned(),
+            rounds: 0,
         }
     }
 

@@ -65,6 +65,8 @@ pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(5);
 /// How long a database server may be silent before a statement is given up; twice that, and others
 /// take this gate for dead.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(15);
+/// How long whoever looks at the whole history waits for one answer.
+pub(crate) const SURVEY_WAIT: Duration = Duration::from_mins(10);
 /// How long a database server may take to be brought up to date.
 pub(crate) const MIGRATE_WAIT: Duration = Duration::from_mins(30);
 /// A page of a new SQLite database: room for several entries, so that fewer pages are written.

@@ -54,20 +54,20 @@ impl Store {
     /// When the oldest entry was written that is left. To look at all takes a while, so it is not done by
     /// those who write: what they add meanwhile is newer.
     pub(crate) async fn oldest(&self) -> Result<Option<Timestamp>, Fault> {
-        let mut reader = self.reader_of_entries().await?;
+        let mut reader = self.surveyor().await?;
         let oldest: Option<i64> = sqlx::query_scalar("SELECT MIN(at) FROM entries")
-            .fetch_one(&mut *reader)
+            .fetch_one(&mut reader)
             .await
             .map_err(broken)?;
         Ok(oldest.map(Timestamp::from_millis))
     }
 
     async fn purgeable(&self, bound: &'static str, value: i64) -> Result<Option<Purgeable>, Fault> {
-        let mut reader = self.reader_of_entries().await?;
+        let mut reader = self.surveyor().await?;
         let first_kept: Option<i64> =
-            sqlx::query_scalar(bound).bind(value).fetch_one(&mut *reader).await.map_err(broken)?;
+            sqlx::query_scalar(bound).bind(value).fetch_one(&mut reader).await.map_err(broken)?;
         let newest: Option<i64> = sqlx::query_scalar("SELECT MAX(seq) FROM entries")
-            .fetch_one(&mut *reader)
+            .fetch_one(&mut reader)
             .await
             .map_err(broken)?;
         let Some(newest) = newest else { return Ok(None) };
@@ -80,7 +80,7 @@ impl Store {
              WHERE seq = $1",
         )
         .bind(upto_seq)
-        .fetch_optional(&mut *reader)
+        .fetch_optional(&mut reader)
         .await
         .map_err(broken)?;
         Ok(found.map(|(hash, entries)| Purgeable { upto_seq, entries, hash }))

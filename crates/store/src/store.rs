@@ -209,6 +209,12 @@ impl Store {
         self.reader().await
     }
 
+    /// The same for whoever looks at all of them, which may take a server longer than a call waits.
+    pub(crate) async fn surveyor(&self) -> Result<Connection, Fault> {
+        drop(self.reader_of_entries().await?);
+        Ok(self.reader_of_ones_own().await?.patient(limits::SURVEY_WAIT))
+    }
+
     pub(crate) fn objects(&self) -> &Objects {
         &self.inner.objects
     }

@@ -44,6 +44,9 @@ impl Mcp {
         };
         let (gateway, asked) = (&self.gateway, Vec::new());
         let mut desk = Desk { visit, token, outlet, gateway, asked, questions };
+        if outlet.cancel.is_cancelled() {
+            desk.questions.clear();
+        }
         while desk.questions.is_empty() {
             // No arm loses anything: `recv` is cancel safe and the call is only borrowed.
             tokio::select! {
@@ -95,7 +98,7 @@ impl Mcp {
         let watch = Watch { cancel, news: Some(news), progress };
         let gateway = Arc::clone(&self.gateway);
         let making = Box::pin(async move { Ok(gateway.call(request, watch).await) });
-        UnderWay { making, heard, cancel: own, bound_to }
+        UnderWay { making, heard, cancel: own, bound_to, rounds: 0 }
     }
 
     /// The call that waited here for this request, and what it still wants to know; or a new one that
@@ -120,11 +123,15 @@ impl Mcp {
 
     /// Puts the call aside and tells the client what is wanted of it first.
     async fn park(&self, id: &Id, visit: &Visit, call: UnderWay, questions: Vec<Question>) -> Said {
-        let UnderWay { making, heard, cancel, bound_to } = call;
-        let going_on = tokio::spawn(making);
-        let making =
-            Box::pin(async move { going_on.await.unwrap_or_else(|e| Err(Fault::internal(e))) });
-        let call = UnderWay { making, heard, cancel, bound_to };
+        let making = match call.rounds {
+            0 => {
+                let going_on = tokio::spawn(call.making);
+                Box::pin(async move { going_on.await.unwrap_or_else(|e| Err(Fault::internal(e))) })
+            }
+            // It goes on by itself since it was put aside first.
+            _ => call.making,
+        };
+        let call = UnderWay { making, ..call };
         let state = self.gateway.park_round(&visit.caller, &call.bound_to).await;
         match self.parked.park(call, &visit.caller, questions, state) {
             Ok(wanted) => encode::result(id, visit.revision, &self.server, wanted).into(),

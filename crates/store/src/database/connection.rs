@@ -30,6 +30,11 @@ impl Connection {
         Self { inner, patience, unanswered: false, abandoned: false }
     }
 
+    /// Where anybody is waited for, so long.
+    pub(crate) fn patient(self, patience: Duration) -> Self {
+        Self { patience: self.patience.map(|known| known.max(patience)), ..self }
+    }
+
     /// Whether it is SQLite's, and no server's.
     pub(super) fn is_embedded(&self) -> bool {
         self.inner.backend_name() == "SQLite"

@@ -12,6 +12,8 @@ use crate::{chain, failpoint, limits};
 
 /// What a commit writes beside its entries.
 const COMMIT_BYTES: u64 = 3 * limits::PAGE_BYTES;
+/// About what is written over where a part of the history is removed: its rows, of a few KiB each.
+const REMOVED_BYTES: u64 = limits::PURGE_ROWS.unsigned_abs() * 3 * 1024;
 
 /// Why a batch is not in the database, as far as one can tell.
 pub(super) enum Failure {
@@ -89,20 +91,23 @@ impl Desk {
         Ok(())
     }
 
-    /// The same for whoever adds nothing to the chain and can do without.
-    async fn try_journal(&mut self, connection: &mut Connection) {
-        if let Err(Failure::Unreachable(why) | Failure::Broken(why)) =
-            self.take_journal(connection).await
-        {
+    /// The same for whoever adds nothing to the chain and can do without; whether it came to that.
+    async fn try_journal(&mut self, connection: &mut Connection) -> bool {
+        let taken = self.take_journal(connection).await;
+        if let Err(Failure::Unreachable(why) | Failure::Broken(why)) = &taken {
             tracing::warn!(why, "entries stay in the journal; the next write tries again");
         }
+        taken.is_ok()
     }
 
     /// Looks at what the journal holds at once, and not only with the next write.
     pub(super) async fn recover(&mut self) {
-        if let Ok(mut connection) = self.take_connection().await {
-            self.try_journal(&mut connection).await;
+        let Ok(mut connection) = self.take_connection().await else { return };
+        if self.try_journal(&mut connection).await {
             self.connection = Some(connection);
+        } else {
+            // It may hold a transaction that nobody ended, and with it everybody else's place.
+            connection.close().await;
         }
     }
 
@@ -194,7 +199,8 @@ impl Desk {
         failpoint::write("batch.written")?;
         transaction.commit().await?;
         failpoint::write("batch.committed")?;
-        self.logged += COMMIT_BYTES + noted.iter().chain(&added).map(weigh).sum::<u64>();
+        let removed = if forgets { REMOVED_BYTES } else { 0 };
+        self.logged += COMMIT_BYTES + removed + noted.iter().chain(&added).map(weigh).sum::<u64>();
         if let Some(filing) = &mut self.filing {
             filing.handed_over();
             if forgets {

@@ -93,10 +93,15 @@ impl Upkeep {
         let mut ticks = ticks(TICK);
         while let Some(now) = shift.until_ended(ticks.tick()).await {
             self.store.catch_up().await;
-            self.watched.look(&self.gateway).await;
+            // What waits for upstreams is not waited for at the end.
+            let Some(()) = shift.until_ended(self.watched.look(&self.gateway)).await else {
+                return;
+            };
             self.keep_lineage().await;
             if now.duration_since(looked) >= ACCEPTED {
-                tell("a look at accepted tools", self.gateway.release_accepted().await);
+                let accepted = shift.until_ended(self.gateway.release_accepted()).await;
+                let Some(accepted) = accepted else { return };
+                tell("a look at accepted tools", accepted);
                 looked = now;
             }
             if now.duration_since(followed) >= PURGED {
