@@ -12,7 +12,7 @@ use crate::{chain, failpoint, limits};
 
 /// What a commit writes beside its entries.
 const COMMIT_BYTES: u64 = 3 * limits::PAGE_BYTES;
-/// About what is written over where a part of the history is removed: its rows, of a few KiB each.
+/// About what is written over where a part of the history is removed: its rows, a few kilobytes each.
 const REMOVED_BYTES: u64 = limits::PURGE_ROWS.unsigned_abs() * 3 * 1024;
 
 /// Why a batch is not in the database, as far as one can tell.
