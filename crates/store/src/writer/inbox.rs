@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use super::item::Item;
@@ -48,17 +48,17 @@ impl Default for Inbox {
 impl Inbox {
     /// Puts it in once there is room, or hands it back if nothing is taken any more.
     pub(super) async fn put(&self, item: Box<dyn Item>) -> Result<(), Box<dyn Item>> {
+        if let Ok(room) = self.room.try_acquire() {
+            let state = self.lock();
+            if state.closed {
+                return Err(item);
+            }
+            push(state, item, room);
+            return Ok(());
+        }
         let Some(coming) = Coming::enter(self) else { return Err(item) };
-        let room = match self.room.try_acquire() {
-            Ok(room) => room,
-            Err(_full) => match self.room.acquire().await {
-                Ok(room) => room,
-                Err(_abandoned) => return Err(item),
-            },
-        };
-        // Given back by who takes the item.
-        room.forget();
-        coming.put(item)
+        let Ok(room) = self.room.acquire().await else { return Err(item) };
+        coming.put(item, room)
     }
 
     fn abandon(&self) {
@@ -175,7 +175,19 @@ impl std::fmt::Debug for State {
     }
 }
 
-/// Somebody on the way in, who may lose patience.
+/// Given back by who takes the item.
+type Room<'a> = SemaphorePermit<'a>;
+
+fn push(mut state: MutexGuard<'_, State>, item: Box<dyn Item>, room: Room<'_>) {
+    room.forget();
+    state.items.push(item);
+    let enough = state.items.len() >= state.wanted || state.closed && state.coming == 0;
+    let writer = if enough { state.writer.take() } else { None };
+    drop(state);
+    writer.into_iter().for_each(Waker::wake);
+}
+
+/// Somebody who waits for room, and may lose patience.
 struct Coming<'a>(Option<&'a Inbox>);
 
 impl<'a> Coming<'a> {
@@ -188,18 +200,14 @@ impl<'a> Coming<'a> {
         Some(Self(Some(inbox)))
     }
 
-    fn put(mut self, item: Box<dyn Item>) -> Result<(), Box<dyn Item>> {
+    fn put(mut self, item: Box<dyn Item>, room: Room<'_>) -> Result<(), Box<dyn Item>> {
         let Some(inbox) = self.0.take() else { return Err(item) };
         let mut state = inbox.lock();
         state.coming -= 1;
         if state.abandoned {
             return Err(item);
         }
-        state.items.push(item);
-        let enough = state.items.len() >= state.wanted || state.closed && state.coming == 0;
-        let writer = if enough { state.writer.take() } else { None };
-        drop(state);
-        writer.into_iter().for_each(Waker::wake);
+        push(state, item, room);
         Ok(())
     }
 }

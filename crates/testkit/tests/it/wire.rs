@@ -1,14 +1,14 @@
 //! What goes through the gate letter by letter: numbers, unknown fields, the order of keys.
 
 use gateway::Mode;
-use server::{Guard, Transport, stdio};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use server::{Transport, stdio};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
 use toolgate_testkit::{Recorder, Script, TestGateway, World};
 use upstream::mcp::Age;
 use upstream::stdio::{Config, Stdio};
 
+use crate::door::Door;
 use crate::{mcp, open_door};
 
 async fn world() -> World {
@@ -177,27 +177,6 @@ async fn an_answer_that_had_to_be_cleaned_is_written_anew() {
     assert!(said.contains(r#""structuredContent":{"t":"ab","n":100.0}"#), "{said}");
 }
 
-/// Posts a body, which may have line ends where a line on a pipe cannot.
-async fn posted(world: &World, body: &str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let to = listener.local_addr().unwrap();
-    let (stop, guard) = (CancellationToken::new(), Guard::new(to, &[], &[]));
-    let surface = mcp(world, open_door());
-    let serving = server::serve(surface, Transport::Streamable, listener, guard, stop.clone());
-    let _stop = stop.drop_guard();
-    tokio::spawn(serving);
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(to).await.unwrap();
-    stream.write_all((head + body).as_bytes()).await.unwrap();
-    let mut said = String::new();
-    stream.read_to_string(&mut said).await.unwrap();
-    said
-}
-
 /// A whole message on a line of its own within the arguments of another would be a call that nobody
 /// allowed, if it came to a child so.
 #[tokio::test]
@@ -220,7 +199,9 @@ async fn no_message_within_another_reaches_a_child_as_a_line() {
             let params = format!(r#"{{"name":"{name}","arguments":{args}}}"#);
             let call =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-            let said = posted(&world, &call).await;
+            // Over HTTP: a body has line ends where a line on a pipe cannot.
+            let door = Door::open(mcp(&world, open_door()), Transport::Streamable).await;
+            let said = door.send("POST /mcp", "", &call).await;
             assert!(said.contains("100") || said.contains("1e2"), "{said}");
         }
     }
