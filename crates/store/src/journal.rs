@@ -54,11 +54,6 @@ impl Journal {
         Ok(Some(Self { _lock: lock, files, turn: false, at: 0 }))
     }
 
-    /// New files are there after a power failure, too.
-    pub(crate) fn settle_names(dir: &Path) -> io::Result<()> {
-        folder::settle_names(dir)
-    }
-
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         self.at + bytes as u64 <= limits::JOURNAL_FILE_BYTES
     }
@@ -122,13 +117,13 @@ pub(crate) fn put_aside(dir: &Path) -> io::Result<PathBuf> {
         io::copy(&mut File::open(dir.join(name))?, &mut copy)?;
         copy.sync_all()?;
     }
-    Journal::settle_names(&begun)?;
+    folder::settle_names(&begun)?;
     let mut places = (1..=ASIDE_MAX).map(|number| dir.join(format!("{ASIDE}-{number}")));
     let Some(place) = places.find(|place| !place.exists()) else {
         return Err(io::Error::other(format!("{ASIDE_MAX} journals were put aside; look at them")));
     };
     fs::rename(&begun, &place)?;
-    Journal::settle_names(dir)?;
+    folder::settle_names(dir)?;
     Ok(place)
 }
 

@@ -92,16 +92,9 @@ pub(super) async fn recall(
     let Some(claim) = claim.filter(|_| own) else { return Ok(None) };
     let stored = Box::pin(patiently(gateway, claim)).await?;
     if let Some(answer) = &stored {
-        given_again(gateway, answer, entry);
+        keep::given_again(gateway, answer, entry);
     }
     Ok(stored)
-}
-
-/// Notes that this is the answer of an earlier call, and keeps it like one of its own.
-pub(super) fn given_again(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {
-    entry.stage("stored");
-    entry.deduplicated = true;
-    keep::answer(gateway, answer, entry);
 }
 
 /// Waits a while for a call with the same key that is under way.

@@ -13,7 +13,7 @@ use super::admit::Admitted;
 use super::again::Again;
 use super::measure::Status;
 use super::record::Entry;
-use super::{CallRequest, Watch, claim, keep};
+use super::{CallRequest, Watch, keep};
 use crate::gateway::Gateway;
 use crate::questions::{self, Judge, Patience};
 
@@ -30,7 +30,7 @@ pub(super) async fn dispatch(
     entry: &mut Entry,
 ) -> Result<Answer, Fault> {
     if let Some(answer) = admitted.stored.take() {
-        claim::given_again(gateway, &answer, entry);
+        keep::given_again(gateway, &answer, entry);
         return Ok(answer);
     }
     entry.stage("invoke");

@@ -63,6 +63,13 @@ pub(super) fn item(gateway: &Gateway, item: &Item, entry: &mut Entry) {
     entry.record.call.item_key = Some(kept);
 }
 
+/// Notes that this is the answer of an earlier call, and keeps it like one of its own.
+pub(super) fn given_again(gateway: &Gateway, given: &Answer, entry: &mut Entry) {
+    entry.stage("stored");
+    entry.deduplicated = true;
+    answer(gateway, given, entry);
+}
+
 /// Keeps the answer with the record, so that it can be replayed, unless it is too long; and, however
 /// long, for whoever sends the same key again, who may read no secret in it either.
 pub(super) fn answer(gateway: &Gateway, answer: &Answer, entry: &mut Entry) {

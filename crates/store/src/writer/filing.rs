@@ -15,7 +15,7 @@ use super::recover;
 use crate::chain::{self, Placed};
 use crate::database::{self, Connection, Database};
 use crate::journal::{self, Journal};
-use crate::{failpoint, limits};
+use crate::{failpoint, folder, limits};
 
 pub(super) struct Filing {
     journal: Journal,
@@ -45,7 +45,8 @@ impl Filing {
         let Some(journal) = taken else { return Ok(None) };
         let recovered = recover::recover(dir, &journal, (database, connection)).await;
         recovered.map_err(|error| format!("the journal: {error}"))?;
-        Journal::settle_names(dir).map_err(|error| error.to_string())?;
+        // New files are there after a power failure, too.
+        folder::settle_names(dir).map_err(|error| error.to_string())?;
         unfiled.store(false, Ordering::SeqCst);
         Ok(Some(Self {
             journal,

@@ -20,9 +20,14 @@ async fn answer(mut stream: TcpStream, seconds: u64) -> std::io::Result<()> {
     let mut asked = vec![0; 16 * 1024];
     let count = stream.read(&mut asked).await?;
     let asked = String::from_utf8_lossy(&asked[..count]).into_owned();
+    if asked.contains(r#""method":"vendor/babble""#) {
+        return babble(stream).await;
+    }
     let (status, body) = if asked.contains(r#""method":"initialize""#) {
         // That is how long it takes, by the clock of whoever waits.
-        tokio::time::advance(Duration::from_secs(seconds)).await;
+        if seconds > 0 {
+            tokio::time::advance(Duration::from_secs(seconds)).await;
+        }
         let result = r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#;
         ("200 OK", format!(r#"{{"jsonrpc":"2.0","id":ID,"result":{result}}}"#))
     } else {
@@ -55,4 +60,26 @@ async fn a_server_that_has_become_slower_is_there_again_in_the_end() {
     let said = |seconds: u64| format!("the upstream did not greet within {seconds} s");
     assert_eq!(in_vain, [said(3), said(6)]);
     assert_eq!(wire.patience().now(), Duration::from_secs(80));
+}
+
+/// A stream that says nothing and has no end.
+async fn babble(mut stream: TcpStream) -> std::io::Result<()> {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).await?;
+    let comment = format!(": {}\n", "x".repeat(64 * 1024));
+    loop {
+        stream.write_all(comment.as_bytes()).await?;
+    }
+}
+
+/// D9: what an upstream streams in the course of one call has an end.
+#[tokio::test]
+async fn a_stream_without_end_is_read_up_to_a_bound() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let _serving = AbortOnDropHandle::new(tokio::spawn(serve(listener, Arc::default())));
+    let net = Net::new(&url, &Credentials::default(), &Egress::Open).unwrap();
+    let wire = HttpWire::new(net, Road::Any, Age::Pinned(Revision::V2025_11_25));
+    let fault = wire.ask(&Asking::own("vendor/babble", serde_json::Map::new())).await.unwrap_err();
+    assert!(fault.message.contains("more than 64 MiB"), "{fault:?}");
 }

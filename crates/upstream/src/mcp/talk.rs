@@ -133,7 +133,10 @@ fn ring(bell: Option<&Bell>, what: Ring) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
+    use crate::errand::Listener;
 
     fn ask(questions: &Questions) -> Heard {
         let (id, method) = (Id::Number(1), "ping".to_owned());
@@ -151,5 +154,29 @@ mod tests {
         assert!(matches!(ask(&questions), Heard::Done), "its answer is not yet sent");
         drop(answered);
         assert!(matches!(ask(&questions), Heard::Unanswered { .. }));
+    }
+
+    /// D9: however much is reported, and however quickly it is heard.
+    #[tokio::test(start_paused = true)]
+    async fn a_call_passes_on_so_much_of_a_flood() {
+        let heard = Arc::<AtomicU32>::default();
+        let counted = Arc::clone(&heard);
+        let listener = Listener::new(move |_| counted.fetch_add(1, Ordering::SeqCst) < u32::MAX);
+        let errand = Errand { news: Some(listener), ..Errand::quiet() };
+        for _ in 0..limits::NEWS_PER_SECOND_MAX {
+            for news in [
+                FromServer::Progress {
+                    id: 1,
+                    progress: 1.0,
+                    total: None,
+                    message: None,
+                    rest: Map::new(),
+                },
+                FromServer::Log { level: model::LogLevel::Info, params: Map::new() },
+            ] {
+                hear(news, Some(&errand), None, &Questions::default());
+            }
+        }
+        assert_eq!(heard.load(Ordering::SeqCst), limits::NEWS_PER_SECOND_MAX);
     }
 }
